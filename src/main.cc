@@ -1,0 +1,3 @@
+// The program. Everything it does stands in app/.
+
+int main() { return 0; }

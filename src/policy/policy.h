@@ -1,0 +1,200 @@
+// Policy: a policy file after checking. Plain immutable data: everything in it is right.
+//
+// One struct per section of the file, members named as the file's keys. What a section means stands
+// in docs/policy.md; how it is read in schema.cc.
+//
+// THREADS: immutable after load.
+
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/ip.h"
+#include "policy/attribute.h"
+#include "policy/pattern.h"
+#include "weir/numbers.h"
+#include "weir/time.h"
+
+namespace weir::policy {
+
+enum class OnError : std::uint8_t { kAllow, kDeny, kLocal };
+
+struct Store {
+  std::string url = "memory://";
+  Duration timeout = std::chrono::milliseconds(20);
+  Duration connect_timeout = std::chrono::seconds(1);
+  OnError on_error = OnError::kAllow;
+  std::optional<std::uint32_t> instances;  // absent: auto
+  Duration deny_cache = std::chrono::seconds(1);
+  std::string prefix = "weir:";
+  std::uint64_t max_keys = 1'000'000;
+};
+
+// Where one identity attribute comes from.
+struct AttributeSource {
+  enum class Kind : std::uint8_t { kHeader, kCookie, kQuery, kJwt } kind = Kind::kHeader;
+  std::string name;  // header names in lower case
+};
+
+enum class ClientIpSource : std::uint8_t {
+  kXForwardedFor,
+  kForwarded,
+  kXRealIp,
+  kHeader,
+  kProxyProtocol,
+  kPeer,
+};
+
+struct Identity {
+  ClientIpSource client_ip = ClientIpSource::kXForwardedFor;
+  std::string client_ip_header;  // kHeader: its name, lower case
+  std::vector<IpPrefix> trusted_proxies;
+  std::uint8_t ipv4_prefix = 32;
+  std::uint8_t ipv6_prefix = 64;
+  AttributeSource user{AttributeSource::Kind::kHeader, "x-user-id"};
+  AttributeSource tier{AttributeSource::Kind::kHeader, "x-plan"};
+  bool trust_clients = false;
+};
+
+// One `match`, `except` or `exempt` entry: all named attributes must hold.
+struct Condition {
+  Attribute attribute;
+  Pattern pattern;  // any alternative of it
+};
+
+struct Match {
+  std::vector<Condition> conditions;
+};
+
+// One part of a key: the first of these that is present ([user|ip] has two).
+struct KeyPart {
+  std::vector<Attribute> alternatives;
+};
+
+struct Cost {
+  std::uint64_t fixed = 1;
+  std::optional<Attribute> from;  // an attribute that holds the cost; then `fixed` is unused
+  std::optional<std::uint64_t> max_cost;
+};
+
+// A set of numbers. Usually one; several (`windows:`, `buckets:`) are one limit, one decision, all
+// or nothing.
+using NumberSet = std::vector<Numbers>;
+
+struct Override {
+  std::vector<std::string> key;
+  NumberSet numbers;
+};
+
+enum class Mode : std::uint8_t { kEnforce, kShadow };
+enum class Missing : std::uint8_t { kSkip, kShare, kDeny };
+
+struct Limit {
+  std::string name;
+  NumberSet numbers;
+  std::optional<Match> match;  // absent: every request
+  std::vector<Match> except;
+  std::vector<KeyPart> key;  // empty: one counter for all
+  Cost cost;
+  std::map<std::string, NumberSet> tiers;
+  std::vector<Override> overrides;
+  Mode mode = Mode::kEnforce;
+  Missing missing = Missing::kSkip;
+  std::optional<OnError> on_error;  // absent: the store's
+};
+
+enum class HeaderFamily : std::uint8_t { kXRateLimit, kRateLimit, kRetryAfter };
+enum class BodyFormat : std::uint8_t { kJson, kProblemJson, kTemplate };
+
+struct Response {
+  int status = 429;
+  std::vector<HeaderFamily> headers{HeaderFamily::kXRateLimit, HeaderFamily::kRateLimit,
+                                    HeaderFamily::kRetryAfter};
+  BodyFormat body = BodyFormat::kJson;
+  std::string template_file;
+  bool shadow_header = false;
+  Duration retry_jitter{0};
+
+  bool sends(HeaderFamily family) const;
+};
+
+enum class Unreadable : std::uint8_t { kRefuse, kPass, kClose };
+
+struct WebSocket {
+  std::string kind = "/type";
+  std::string request_id = "/request_id";
+  std::uint64_t max_inspect = 1 << 20;
+  Unreadable unreadable = Unreadable::kRefuse;
+};
+
+// How paths are compared. See policy/path.h.
+struct Paths {
+  bool merge_slashes = true;
+  bool ignore_trailing_slash = true;
+  bool ignore_params = true;
+  bool fold_case = false;
+  bool keep_encoded_slash = true;  // false: refused (see docs/policy.md)
+};
+
+struct Address {
+  std::string host;  // an IP address or a name; without brackets
+  std::uint16_t port = 0;
+  std::string to_string() const;  // brackets around IPv6
+};
+
+struct Upstream {
+  Address address;
+  std::string authority;  // what was written, for messages
+};
+
+// How long the gateway waits, phase by phase. 0 is never allowed: nothing waits for ever.
+struct GatewayTimeouts {
+  Duration header = std::chrono::seconds(15);   // first byte of a request to end of its head
+  Duration idle = std::chrono::seconds(60);     // between requests of one connection
+  Duration body = std::chrono::seconds(30);     // between two reads or writes of a body
+  Duration connect = std::chrono::seconds(5);   // to the upstream
+  Duration response = std::chrono::seconds(60);  // request sent to head of the response
+  Duration drain = std::chrono::seconds(30);    // SIGTERM to the last connection closed
+};
+
+struct Gateway {
+  Address listen;
+  std::vector<Upstream> upstreams;
+  GatewayTimeouts timeouts;
+  std::uint32_t max_header_bytes = 64 * 1024;
+  std::uint32_t max_headers = 100;
+};
+
+struct Api {
+  Address listen;
+  std::string token;
+};
+
+struct Admin {
+  Address listen;
+  std::string token;
+};
+
+struct Policy {
+  std::string file;  // as named on the command line
+  bool enabled = true;
+  Store store;
+  std::vector<std::string> attributes;
+  Identity identity;
+  std::vector<Limit> limits;
+  std::vector<Match> exempt;
+  Response response;
+  WebSocket websocket;
+  Paths paths;
+  std::optional<Gateway> gateway;
+  std::optional<Api> api;
+  std::optional<Admin> admin;
+};
+
+}  // namespace weir::policy
