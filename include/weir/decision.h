@@ -56,24 +56,36 @@ struct Verdict {
 // The words of the contract, as they appear on every wire and in metrics.
 constexpr std::string_view to_string(Source source) {
   switch (source) {
-    case Source::kMemory: return "memory";
-    case Source::kRedis: return "redis";
-    case Source::kLease: return "lease";
-    case Source::kDenyCache: return "deny_cache";
-    case Source::kLocal: return "local";
-    case Source::kFailOpen: return "fail_open";
-    case Source::kFailClosed: return "fail_closed";
-    case Source::kExempt: return "exempt";
+    case Source::kMemory:
+      return "memory";
+    case Source::kRedis:
+      return "redis";
+    case Source::kLease:
+      return "lease";
+    case Source::kDenyCache:
+      return "deny_cache";
+    case Source::kLocal:
+      return "local";
+    case Source::kFailOpen:
+      return "fail_open";
+    case Source::kFailClosed:
+      return "fail_closed";
+    case Source::kExempt:
+      return "exempt";
   }
   return "";
 }
 
 constexpr std::string_view to_string(Reason reason) {
   switch (reason) {
-    case Reason::kNone: return "";
-    case Reason::kCostExceedsLimit: return "cost_exceeds_limit";
-    case Reason::kMissingKey: return "missing_key";
-    case Reason::kLimiterUnavailable: return "limiter_unavailable";
+    case Reason::kNone:
+      return "";
+    case Reason::kCostExceedsLimit:
+      return "cost_exceeds_limit";
+    case Reason::kMissingKey:
+      return "missing_key";
+    case Reason::kLimiterUnavailable:
+      return "limiter_unavailable";
   }
   return "";
 }

@@ -96,6 +96,8 @@ enum class Algorithm : std::uint8_t {
   kUnlimited,
 };
 
-inline Algorithm algorithm_of(const Numbers& numbers) { return Algorithm(numbers.index()); }
+inline Algorithm algorithm_of(const Numbers& numbers) {
+  return Algorithm(numbers.index());
+}
 
 }  // namespace weir

@@ -24,7 +24,9 @@ struct Instant {
 };
 
 // An Instant at which both clocks show `ns`: what tests and replays mean by "at t".
-constexpr Instant at_ns(std::int64_t ns) { return Instant{ns, ns}; }
+constexpr Instant at_ns(std::int64_t ns) {
+  return Instant{ns, ns};
+}
 
 constexpr Instant operator+(Instant t, Duration d) {
   return Instant{t.steady_ns + d.count(), t.wall_ns + d.count()};

@@ -12,7 +12,7 @@ namespace weir {
 
 }  // namespace weir
 
-#define WEIR_CHECK(expression, belief)                                         \
-  (static_cast<bool>(expression) ? static_cast<void>(0)                        \
-                                 : ::weir::check_failed(#expression, (belief), \
-                                                        __FILE__, __LINE__))
+#define WEIR_CHECK(expression, belief) \
+  (static_cast<bool>(expression)       \
+       ? static_cast<void>(0)          \
+       : ::weir::check_failed(#expression, (belief), __FILE__, __LINE__))

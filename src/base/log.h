@@ -14,9 +14,17 @@ enum class Level { kDebug, kInfo, kWarning, kError };
 void set_level(Level level);
 void write(Level level, std::string_view message);
 
-inline void debug(std::string_view message) { write(Level::kDebug, message); }
-inline void info(std::string_view message) { write(Level::kInfo, message); }
-inline void warning(std::string_view message) { write(Level::kWarning, message); }
-inline void error(std::string_view message) { write(Level::kError, message); }
+inline void debug(std::string_view message) {
+  write(Level::kDebug, message);
+}
+inline void info(std::string_view message) {
+  write(Level::kInfo, message);
+}
+inline void warning(std::string_view message) {
+  write(Level::kWarning, message);
+}
+inline void error(std::string_view message) {
+  write(Level::kError, message);
+}
 
 }  // namespace weir::log
