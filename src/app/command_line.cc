@@ -1,0 +1,100 @@
+#include "app/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <sstream>
+
+#include "app/version.h"
+
+namespace weir::app {
+namespace {
+
+// Help as the contract's table of commands, one command a paragraph; CLI11's own layout per option.
+constexpr const char* kFooter = R"(
+examples:
+  weir serve -c weir.yaml
+  weir serve --upstream http://127.0.0.1:3000 --limit '10/s burst 20 by ip'
+  weir validate weir.yaml
+
+exit codes: 0 right, 1 failed while running, 2 wrong usage or policy)";
+
+void add_serve(CLI::App& app, ServeOptions& options) {
+  CLI::App* serve = app.add_subcommand("serve", "run the listeners that a policy names");
+  auto* file =
+      serve->add_option("-c,--config", options.policy_file, "the policy file")->type_name("FILE");
+  auto* upstream =
+      serve->add_option("--upstream", options.upstream, "without a file: the service to guard")
+          ->type_name("URL")
+          ->excludes(file);
+  serve
+      ->add_option("--limit", options.limits,
+                   "without a file: RATE [burst N] [by KEY[,KEY]] [on [METHOD] PATH]; repeatable")
+      ->type_name("'LIMIT'")
+      ->allow_extra_args(false)
+      ->needs(upstream);
+  serve->add_option("--listen", options.listen, "without a file: where to listen")
+      ->type_name("ADDR")
+      ->capture_default_str()
+      ->needs(upstream);
+  serve->add_option("--loops", options.loops, "event loops; default: the CPUs we may run on")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024));
+#ifdef WEIR_TEST_HOOKS
+  serve->add_option("--test-clock", options.test_clock, "test builds: a socket that sets the clock")
+      ->type_name("SOCKET");
+#endif
+}
+
+// What CLI11 cannot say of options that depend on each other.
+std::string check_serve(const ServeOptions& options) {
+  if (options.policy_file.empty() && options.upstream.empty()) {
+    return "serve needs a policy file (-c FILE), or --upstream URL with --limit";
+  }
+  if (!options.upstream.empty() && options.limits.empty()) {
+    return "--upstream needs at least one --limit, for example --limit '10/s by ip'";
+  }
+  return {};
+}
+
+Finished usage_error(const std::string& message) {
+  return Finished{kExitUsage, "weir: " + message + "\nsee weir --help\n"};
+}
+
+}  // namespace
+
+Command parse_command_line(int argc, const char* const* argv) {
+  CLI::App app("weir: a rate limiter as a gateway, a check API and a library", "weir");
+  ServeOptions serve;
+  ValidateOptions validate;
+  DemoOptions demo;
+  add_serve(app, serve);
+  app.add_subcommand("validate", "check policies and say every mistake")
+      ->add_option("FILE", validate.files, "policy files")
+      ->required();
+  app.add_subcommand("demo", "a tiny HTTP and WebSocket echo service to try things on")
+      ->add_option("--listen", demo.listen, "where to listen")
+      ->type_name("ADDR")
+      ->capture_default_str();
+  app.set_version_flag("--version", version_line());
+  app.require_subcommand(1);
+  app.footer(kFooter);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {  // --help, --version
+    std::ostringstream out;
+    app.exit(success, out, out);
+    return Finished{kExitOk, out.str()};
+  } catch (const CLI::ParseError& error) {
+    return usage_error(error.what());
+  }
+
+  if (app.got_subcommand("serve")) {
+    const std::string mistake = check_serve(serve);
+    if (!mistake.empty()) return usage_error(mistake);
+    return serve;
+  }
+  if (app.got_subcommand("validate")) return validate;
+  return demo;
+}
+
+}  // namespace weir::app

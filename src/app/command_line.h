@@ -1,0 +1,45 @@
+// The command line, read into plain options. CLI11 stays behind this header.
+
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace weir::app {
+
+// Exit codes of the contract.
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitFailed = 1;
+inline constexpr int kExitUsage = 2;
+
+// `weir serve`: with a policy file, or with --upstream and --limit.
+struct ServeOptions {
+  std::string policy_file;
+  std::string upstream;
+  std::vector<std::string> limits;
+  std::string listen = "127.0.0.1:8080";
+  unsigned loops = 0;      // 0: as many as CPUs we may run on
+  std::string test_clock;  // test builds only: a Unix socket that sets the program's clock
+};
+
+struct ValidateOptions {
+  std::vector<std::string> files;
+};
+
+struct DemoOptions {
+  std::string listen = "127.0.0.1:3000";
+};
+
+// Nothing left to do: --help, --version, or a mistake. `text` goes to standard output when the
+// code is 0, else to standard error.
+struct Finished {
+  int exit_code = kExitOk;
+  std::string text;
+};
+
+using Command = std::variant<Finished, ServeOptions, ValidateOptions, DemoOptions>;
+
+Command parse_command_line(int argc, const char* const* argv);
+
+}  // namespace weir::app

@@ -1,0 +1,56 @@
+#include "app/command_line.h"
+
+#include <gtest/gtest.h>
+
+namespace weir::app {
+namespace {
+
+Command parse(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "weir");
+  return parse_command_line(static_cast<int>(arguments.size()), arguments.data());
+}
+
+TEST(CommandLine, TakesSeveralLimits) {
+  const Command command = parse({"serve", "--upstream", "http://127.0.0.1:3000", "--limit",
+                                 "10/s by ip", "--limit", "1/s on POST /login"});
+  const auto& serve = std::get<ServeOptions>(command);
+  EXPECT_EQ(serve.limits, (std::vector<std::string>{"10/s by ip", "1/s on POST /login"}));
+  EXPECT_EQ(serve.listen, "127.0.0.1:8080");
+}
+
+TEST(CommandLine, RefusesWrongUsageWithTwoAndTheWayToHelp) {
+  const std::vector<std::vector<const char*>> wrong = {
+      {},
+      {"sevre"},
+      {"serve"},
+      {"serve", "--upstream", "http://a"},
+      {"serve", "-c", "a.yaml", "--upstream", "http://a", "--limit", "1/s"},
+      {"serve", "--limit", "1/s"},
+      {"validate"},
+      {"demo", "--port", "1"},
+  };
+  for (const auto& arguments : wrong) {
+    const Command command = parse(arguments);
+    const auto* finished = std::get_if<Finished>(&command);
+    ASSERT_NE(finished, nullptr) << (arguments.empty() ? "" : arguments.back());
+    EXPECT_EQ(finished->exit_code, kExitUsage);
+    EXPECT_NE(finished->text.find("see weir --help"), std::string::npos);
+  }
+}
+
+TEST(CommandLine, HelpNamesEveryCommandAndExitsZero) {
+  const auto finished = std::get<Finished>(parse({"--help"}));
+  EXPECT_EQ(finished.exit_code, kExitOk);
+  for (const char* word : {"serve", "validate", "demo", "--version", "exit codes"}) {
+    EXPECT_NE(finished.text.find(word), std::string::npos) << word;
+  }
+}
+
+TEST(CommandLine, VersionNamesTheProgramAndItsCommit) {
+  const auto finished = std::get<Finished>(parse({"--version"}));
+  EXPECT_EQ(finished.exit_code, kExitOk);
+  EXPECT_EQ(finished.text.rfind("weir 0.", 0), 0u) << finished.text;
+}
+
+}  // namespace
+}  // namespace weir::app
