@@ -64,6 +64,7 @@ class Counter {
     value.store(value.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
   }
   std::uint64_t value() const;  // summed over all threads
+  std::uint32_t slot() const { return slot_; }
 
  private:
   std::uint32_t slot_ = 0;
