@@ -1,0 +1,128 @@
+// Character classes of HTTP and the scans over them.
+//
+// One table says which byte may stand where (RFC 9110 section 5.6, RFC 3986); the scans stop at the
+// first byte that may not. Letters are ASCII: no locale is ever asked.
+//
+// THREADS: pure functions.
+
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace weir::http1 {
+
+enum CharClass : std::uint8_t {
+  kTokenChar = 1,     // of methods, header names, list tokens
+  kTargetChar = 2,    // of a request target: visible ASCII but '#'
+  kPathChar = 4,      // the same without '?'
+  kFieldChar = 8,     // of a header's value: visible ASCII, bytes from 0x80, blank, tab
+  kHexDigit = 16,     // of chunk sizes and percent-encodings
+  kRegNameChar = 32,  // of a host's name (RFC 3986 section 3.2.2, without the comma)
+  kDigit = 64,
+};
+
+namespace detail {
+
+constexpr bool is_letter(int c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+constexpr bool is_one_of(int c, std::string_view set) {
+  return c < 0x80 && set.find(static_cast<char>(c)) != std::string_view::npos;
+}
+
+constexpr std::array<std::uint8_t, 256> make_classes() {
+  std::array<std::uint8_t, 256> table{};
+  for (int c = 0; c < 256; ++c) {
+    const bool digit = c >= '0' && c <= '9';
+    const bool alphanumeric = digit || is_letter(c);
+    const bool visible = c > 0x20 && c < 0x7f;
+    const bool hex = digit || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+    unsigned bits = 0;
+    if (alphanumeric || is_one_of(c, "!#$%&'*+-.^_`|~")) bits |= kTokenChar;
+    if (visible && c != '#') bits |= kTargetChar;
+    if (visible && c != '#' && c != '?') bits |= kPathChar;
+    if (visible || c >= 0x80 || c == ' ' || c == '\t') bits |= kFieldChar;
+    if (hex) bits |= kHexDigit;
+    if (alphanumeric || is_one_of(c, "-._~%!$&'()*+;=")) bits |= kRegNameChar;
+    if (digit) bits |= kDigit;
+    table[static_cast<std::size_t>(c)] = static_cast<std::uint8_t>(bits);
+  }
+  return table;
+}
+
+inline constexpr std::array<std::uint8_t, 256> kClasses = make_classes();
+
+}  // namespace detail
+
+inline bool is(char c, CharClass wanted) {
+  return (detail::kClasses[static_cast<unsigned char>(c)] & wanted) != 0;
+}
+
+inline bool all_are(std::string_view text, CharClass wanted) {
+  for (const char c : text) {
+    if (!is(c, wanted)) return false;
+  }
+  return true;
+}
+
+// The first byte in [at, end) that is not of the class, or end.
+inline const char* skip(const char* at, const char* end, CharClass wanted) {
+  while (at != end && is(*at, wanted)) ++at;
+  return at;
+}
+
+// skip(at, end, kFieldChar), eight bytes at a time: values are most of what a head holds.
+// A byte of a word is suspect when it is below 0x20 or equal to 0x7f; only then is it looked up.
+inline const char* skip_field_value(const char* at, const char* end) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101;
+  constexpr std::uint64_t kHigh = 0x8080808080808080;
+  while (end - at >= 8) {
+    std::uint64_t word;
+    std::memcpy(&word, at, sizeof word);
+    const std::uint64_t below_blank = (word - kOnes * 0x20) & ~word;
+    const std::uint64_t deletes = word ^ (kOnes * 0x7f);
+    const std::uint64_t is_delete = (deletes - kOnes) & ~deletes;
+    const std::uint64_t suspect = (below_blank | is_delete) & kHigh;
+    if (suspect == 0) {
+      at += 8;
+      continue;
+    }
+    // The lowest suspect is exact; a borrow can only taint bytes above it.
+    if constexpr (std::endian::native == std::endian::little) at += std::countr_zero(suspect) / 8;
+    if (!is(*at, kFieldChar)) return at;
+    ++at;
+  }
+  return skip(at, end, kFieldChar);
+}
+
+inline char to_lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+}
+
+inline bool equals_ignore_case(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (to_lower(a[i]) != to_lower(b[i])) return false;
+  }
+  return true;
+}
+
+// Without blanks and tabs at both ends.
+inline std::string_view trim(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+inline int hex_value(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  return to_lower(c) - 'a' + 10;
+}
+
+}  // namespace weir::http1

@@ -1,0 +1,142 @@
+#include "wire/http1/field_parser.h"
+
+#include "wire/http1/characters.h"
+
+namespace weir::http1 {
+
+namespace {
+
+// Longer names are nobody's, and 16 bits hold this length.
+constexpr std::ptrdiff_t kMaxNameBytes = 1024;
+
+}  // namespace
+
+Progress FieldParser::parse(std::string_view data, std::uint32_t& position) {
+  Cursor in{data.data(), data.data() + position, data.data() + data.size()};
+  while (take_line(in)) {
+  }
+  position = in.offset();
+  if (state_ == State::kDone) return Progress::kComplete;
+  return error_.message.empty() ? Progress::kNeedMore : Progress::kError;
+}
+
+// One line, from wherever it was left.
+bool FieldParser::take_line(Cursor& in) {
+  switch (state_) {
+    case State::kLine:
+      if (!begin_line(in)) return false;
+      if (state_ == State::kLast) return take_line_feed(in, State::kDone) && false;
+      [[fallthrough]];
+    case State::kName:
+      if (!take_name(in)) return false;
+      [[fallthrough]];
+    case State::kBlank:
+      if (!take_blanks(in)) return false;
+      [[fallthrough]];
+    case State::kValue:
+      if (!take_value(in)) return false;
+      [[fallthrough]];
+    case State::kLineFeed:
+      return take_line_feed(in, State::kLine);
+    case State::kLast:
+      take_line_feed(in, State::kDone);
+      return false;
+    case State::kDone:
+      break;
+  }
+  return false;
+}
+
+inline bool FieldParser::begin_line(Cursor& in) {
+  if (in.at == in.end) return false;
+  if (*in.at == '\r') {
+    ++in.at;
+    state_ = State::kLast;
+    return true;
+  }
+  if (!is(*in.at, kTokenChar)) return fail_line_start(*in.at);
+  if (slots_.size() == max_fields_) return fail(431, "too many header fields; send fewer");
+  field_.name_begin = in.offset();
+  state_ = State::kName;
+  return true;
+}
+
+inline bool FieldParser::take_name(Cursor& in) {
+  const char* const begin = in.base + field_.name_begin;
+  const bool bounded = in.end - begin > kMaxNameBytes;
+  const char* const limit = bounded ? begin + kMaxNameBytes + 1 : in.end;
+  in.at = skip(in.at, limit, kTokenChar);
+  if (in.at == limit) {
+    return bounded ? fail(431, "header name is longer than 1024 bytes") : false;
+  }
+  if (*in.at != ':') return fail_name_end(*in.at);
+  field_.name_size = static_cast<std::uint16_t>(in.at - begin);
+  ++in.at;
+  state_ = State::kBlank;
+  return true;
+}
+
+inline bool FieldParser::take_blanks(Cursor& in) {
+  while (in.at != in.end && (*in.at == ' ' || *in.at == '\t')) ++in.at;
+  if (in.at == in.end) return false;
+  field_.value_begin = in.offset();
+  state_ = State::kValue;
+  return true;
+}
+
+inline bool FieldParser::take_value(Cursor& in) {
+  in.at = skip_field_value(in.at, in.end);
+  if (in.at == in.end) return false;
+  if (*in.at == '\n') return fail(400, "line feed without carriage return in a header");
+  if (*in.at != '\r') return fail(400, "control byte in a header value");
+  keep_value(in.base, in.at);
+  ++in.at;
+  state_ = State::kLineFeed;
+  return true;
+}
+
+inline bool FieldParser::take_line_feed(Cursor& in, State next) {
+  if (in.at == in.end) return false;
+  if (*in.at != '\n') return fail(400, "carriage return without line feed in the headers");
+  ++in.at;
+  state_ = next;
+  return true;
+}
+
+void FieldParser::keep_value(const char* base, const char* end) {
+  const char* const begin = base + field_.value_begin;
+  while (end != begin && (end[-1] == ' ' || end[-1] == '\t')) --end;
+  field_.value_size = static_cast<std::uint32_t>(end - begin);
+  field_.id = identify({base + field_.name_begin, field_.name_size});
+  repeated_ |= seen_ & Headers::bit(field_.id);
+  seen_ |= Headers::bit(field_.id);
+  slots_.push_back(field_);
+}
+
+bool FieldParser::fail(int status, std::string_view message) {
+  error_ = {status, message};
+  return false;
+}
+
+bool FieldParser::fail_line_start(char c) {
+  if (c == ' ' || c == '\t') return fail(400, "folded header line; put the value on one line");
+  if (c == ':') return fail(400, "header without a name");
+  if (c == '\n') return fail(400, "line feed without carriage return in the headers");
+  return fail(400, "byte that may not stand in a header name");
+}
+
+bool FieldParser::fail_name_end(char c) {
+  if (c == ' ' || c == '\t') return fail(400, "blank before the colon of a header");
+  if (c == '\r' || c == '\n') return fail(400, "header line without a colon");
+  return fail(400, "byte that may not stand in a header name");
+}
+
+void FieldParser::reset() {
+  state_ = State::kLine;
+  seen_ = 0;
+  repeated_ = 0;
+  slots_.clear();
+  error_ = {};
+}
+
+}  // namespace weir::http1
