@@ -1,7 +1,10 @@
 // Pattern: what a `match` writes for one attribute: an exact value, a list of alternatives, a
 // wildcard, or ~regex (RE2, whole value). Linear time on any input.
 //
-// THREADS: immutable; any.
+// Values are bytes: a regular expression's `.` matches any one of them, a newline too, so that no
+// odd byte slips past `~.*`.
+//
+// THREADS: immutable after the adds; any.
 
 #pragma once
 
@@ -32,24 +35,38 @@ class Pattern {
   struct Alternative {
     Kind kind = Kind::kExact;
     std::string text;  // as written, without the ~
+    std::string form;  // what values are compared with: text, normalised as they are
     std::shared_ptr<const re2::RE2> regex;  // WHY shared: policies are copied, programs are big
     IpPrefix cidr;
+
+    bool matches(std::string_view value) const;  // kCidr: never
   };
 
-  // Adds one alternative, read as the attribute wants it.
+  // Adds one alternative, read as the attribute wants it. A path is put in normal form with the
+  // default options; prepare_path_pattern (path.h) applies a policy's own.
   // ERRORS: kInvalid, saying what is wrong with it and what is allowed.
-  Result<bool> add_text(std::string_view text);    // exact, wildcard or ~regex
-  Result<bool> add_path(std::string_view text);    // exact, path wildcard or ~regex
-  Result<bool> add_cidr(std::string_view text);    // an address or a block
+  Result<bool> add_text(std::string_view text);  // exact, wildcard or ~regex
+  Result<bool> add_path(std::string_view text);  // exact, path wildcard or ~regex
+  Result<bool> add_cidr(std::string_view text);  // an address or a block
+  void add(Alternative alternative);
 
-  // `value` as text; matches_ip for kCidr.
+  // Any alternative. `value` as text; matches_ip for kCidr.
   bool matches(std::string_view value) const;
   bool matches_ip(const IpAddress& address) const;
 
   const std::vector<Alternative>& alternatives() const { return alternatives_; }
 
+  // The alternative for values whose upper-case ASCII letters have been made lower-case.
+  static Alternative folded(Alternative alternative);
+
  private:
   std::vector<Alternative> alternatives_;
 };
+
+// `pattern` as it compares with normalise_host's answers: folded, without a trailing dot.
+Pattern prepare_host_pattern(const Pattern& pattern);
+
+// Whether `*` of `pattern`, each standing for any run of bytes, can be filled to give `text`.
+bool matches_wildcard(std::string_view pattern, std::string_view text);
 
 }  // namespace weir::policy
