@@ -1,0 +1,20 @@
+#include "serve/http/server.h"
+
+#include "serve/http/session.h"
+
+namespace weir::http {
+
+Result<std::unique_ptr<net::Server>> open(net::Loops& loops, Options options, Handler handler) {
+  net::Server::Options listener{options.name, options.listen, 0};
+  // WHY shared: the accept function owns what its sessions refer to, and std::function is copied.
+  const auto settings = std::make_shared<const Options>(std::move(options));
+  const auto answer = std::make_shared<const Handler>(std::move(handler));
+  return net::Server::open(loops, std::move(listener),
+                           [settings, answer](net::Loop& loop, net::SessionSet& sessions,
+                                              net::TcpSocket socket, const net::Endpoint& peer) {
+                             new Session(loop, sessions, std::move(socket), peer, *settings,
+                                         *answer);  // owns itself
+                           });
+}
+
+}  // namespace weir::http

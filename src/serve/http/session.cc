@@ -1,0 +1,318 @@
+#include "serve/http/session.h"
+
+#include <sys/socket.h>
+
+#include "base/json.h"
+#include "wire/http1/writer.h"
+
+namespace weir::http {
+namespace {
+
+constexpr std::size_t kScratchBytes = 64 * 1024;
+constexpr int kReadsPerTurn = 8;  // then others get theirs
+constexpr std::size_t kMaxDiscard = 1 << 20;
+constexpr Duration kLingerTime = std::chrono::seconds(2);
+
+char* scratch() {
+  static thread_local char buffer[kScratchBytes];
+  return buffer;
+}
+
+IpAddress to_ip(const net::Endpoint& peer) {
+  if (peer.address().is_v4()) return IpAddress::v4(peer.address().to_v4().to_uint());
+  return IpAddress::v6(peer.address().to_v6().to_bytes());
+}
+
+}  // namespace
+
+void Response::add_header(std::string_view name, std::string_view value) {
+  http1::append_parsed_header(headers, name, value);
+}
+
+Session::Session(net::Loop& loop, net::SessionSet& sessions, net::TcpSocket socket,
+                 const net::Endpoint& peer, const Options& options, const Handler& handler)
+    : loop_(loop),
+      sessions_(sessions),
+      socket_(std::move(socket)),
+      options_(options),
+      handler_(handler),
+      peer_(to_ip(peer)),
+      deadline_(loop.timers(), [this] { on_deadline(); }),
+      parser_(options.head) {
+  sessions_.add(*this);
+  deadline_.expires_after(options_.request_timeout);
+  wait_to_read();
+}
+
+void Session::drain() {
+  if (idle() && out_.empty()) end();
+}
+
+void Session::wait_to_read() {
+  socket_.async_wait(net::TcpSocket::wait_read, [this](const net::SystemError& error) {
+    if (ended_) return;
+    if (error) return end();
+    lingering_ ? discard() : on_readable();
+  });
+}
+
+void Session::on_readable() {
+  for (int i = 0; i < kReadsPerTurn; ++i) {
+    if (!read_once()) return;
+    if (closing_ || writing_) break;
+  }
+  settle();
+}
+
+// Takes what one read brings. False when nothing is left to do in this turn.
+bool Session::read_once() {
+  net::SystemError error;
+  const std::size_t n = socket_.read_some(net::asio::buffer(scratch(), kScratchBytes), error);
+  if (error == net::asio::error::would_block) {
+    settle();
+    return false;
+  }
+  if (error) {
+    // The peer sends no more. What it is still owed goes out first.
+    closing_ = true;
+    settle();
+    return false;
+  }
+  feed({scratch(), n});
+  return true;
+}
+
+void Session::feed(std::string_view arrived) {
+  if (pending_.empty()) {
+    const std::size_t used = consume(arrived);
+    pending_.assign(arrived.substr(used));
+  } else {
+    pending_.append(arrived);
+    pending_.erase(0, consume(pending_));
+  }
+}
+
+// Answers every whole request at the front; returns how many bytes they took.
+std::size_t Session::consume(std::string_view data) {
+  std::size_t done = 0;
+  while (!closing_ && done < data.size() && out_.size() - sent_ < options_.max_unsent) {
+    const std::size_t used = consume_request(data.substr(done));
+    if (used == 0) break;
+    done += used;
+  }
+  return closing_ ? data.size() : done;
+}
+
+std::size_t Session::consume_request(std::string_view data) {
+  switch (parser_.parse(data)) {
+    case http1::Progress::kNeedMore:
+      return 0;
+    case http1::Progress::kError:
+      fail(parser_.error().status, parser_.error().message);
+      return 0;
+    case http1::Progress::kComplete:
+      break;
+  }
+  parser_.rebase(data.data());
+  std::string_view body;
+  const std::size_t used = consume_body(data, parser_.consumed(), body);
+  if (used == 0) return 0;
+  answer(parser_.head(), body);
+  parser_.reset();
+  chunks_.reset();
+  body_.clear();
+  body_used_ = 0;
+  continue_sent_ = false;
+  in_request_ = false;
+  return used;
+}
+
+// The size of head and body together once the body is whole, else 0.
+std::size_t Session::consume_body(std::string_view data, std::size_t head_size,
+                                  std::string_view& body) {
+  const http1::RequestHead& head = parser_.head();
+  if (head.body.kind == http1::Body::Kind::kChunked) return consume_chunked(data, head_size, body);
+  if (head.body.kind == http1::Body::Kind::kNone) return head_size;
+  if (head.body.length > options_.max_body) {
+    fail(413, "the body is larger than " + std::to_string(options_.max_body) + " bytes");
+    return 0;
+  }
+  if (data.size() - head_size < head.body.length) {
+    allow_body(head, data.size() > head_size);
+    return 0;
+  }
+  body = data.substr(head_size, head.body.length);
+  return head_size + head.body.length;
+}
+
+std::size_t Session::consume_chunked(std::string_view data, std::size_t head_size,
+                                     std::string_view& body) {
+  // Chunks of one byte cost five more: the bytes of framing are bounded like those of the body.
+  const std::size_t max_raw = 2 * std::size_t{options_.max_body};
+  while (true) {
+    const auto step = chunks_.decode(data.substr(head_size + body_used_));
+    body_used_ += step.consumed;
+    body_.append(step.payload);
+    if (body_.size() > options_.max_body || body_used_ > max_raw) {
+      fail(413, "the body is larger than " + std::to_string(options_.max_body) + " bytes");
+      return 0;
+    }
+    if (step.progress == http1::Progress::kError) {
+      fail(chunks_.error().status, chunks_.error().message);
+      return 0;
+    }
+    if (step.progress == http1::Progress::kComplete) {
+      body = body_;
+      return head_size + body_used_;
+    }
+    if (step.consumed == 0) {
+      allow_body(parser_.head(), body_used_ > 0);
+      return 0;
+    }
+  }
+}
+
+// Tells a client that waits for it to send the body (RFC 9110 section 10.1.1).
+void Session::allow_body(const http1::RequestHead& head, bool body_begun) {
+  if (!head.expect_continue || continue_sent_ || body_begun) return;
+  continue_sent_ = true;
+  http1::append_status_line(out_, 100);
+  http1::append_end_of_headers(out_);
+}
+
+void Session::answer(const http1::RequestHead& head, std::string_view body) {
+  const Request request{head.method, head.path, head.query, head.headers, body, peer_};
+  Response response;
+  handler_(request, response);
+  if (!head.keep_alive || sessions_.draining()) closing_ = true;
+  append_response(response, head.method == "HEAD");
+}
+
+void Session::append_response(const Response& response, bool head_only) {
+  http1::append_status_line(out_, response.status);
+  http1::append_parsed_header(out_, "Content-Type", response.content_type);
+  http1::append_number_header(out_, "Content-Length", response.body.size());
+  if (closing_) http1::append_parsed_header(out_, "Connection", "close");
+  out_ += response.headers;
+  http1::append_end_of_headers(out_);
+  if (!head_only) out_ += response.body;
+}
+
+void Session::fail(int status, std::string_view message) {
+  closing_ = true;
+  Response response;
+  response.status = status;
+  response.content_type = "application/problem+json";
+  response.body = "{\"title\":";
+  append_json_string(response.body, http1::reason_phrase(status));
+  response.body += ",\"status\":" + std::to_string(status) + ",\"detail\":";
+  append_json_string(response.body, message);
+  response.body += "}";
+  append_response(response, /*head_only=*/false);
+}
+
+// Writes what can be written now. False when the peer has to read first, or is gone.
+bool Session::flush() {
+  while (sent_ < out_.size()) {
+    net::SystemError error;
+    sent_ += socket_.write_some(net::asio::buffer(out_.data() + sent_, out_.size() - sent_), error);
+    if (error == net::asio::error::would_block) {
+      wait_to_write();
+      return false;
+    }
+    if (error) {
+      end();
+      return false;
+    }
+  }
+  out_.clear();
+  if (out_.capacity() > kScratchBytes) out_.shrink_to_fit();
+  sent_ = 0;
+  return true;
+}
+
+void Session::wait_to_write() {
+  if (writing_) return;
+  writing_ = true;
+  in_request_ = false;
+  deadline_.expires_after(options_.idle_timeout);
+  socket_.async_wait(net::TcpSocket::wait_write, [this](const net::SystemError& error) {
+    if (ended_) return;
+    if (error) return end();
+    on_writable();
+  });
+}
+
+void Session::on_writable() {
+  writing_ = false;
+  settle();
+}
+
+// Answers requests that had to wait until earlier answers were sent. True when there is more to
+// send now.
+bool Session::consume_pending() {
+  if (closing_ || pending_.empty()) return false;
+  pending_.erase(0, consume(pending_));
+  return !out_.empty();
+}
+
+// The end of a turn: sends, and decides what to wait for next.
+void Session::settle() {
+  do {
+    if (ended_ || writing_ || !flush()) return;
+  } while (consume_pending());
+  if (closing_ || (sessions_.draining() && idle())) return linger();
+  if (pending_.empty() && pending_.capacity() > kScratchBytes) pending_.shrink_to_fit();
+  set_read_deadline();
+  wait_to_read();
+}
+
+// A request has its time from its first byte on, however slowly the rest drips in.
+void Session::set_read_deadline() {
+  if (idle()) {
+    in_request_ = false;
+    deadline_.expires_after(options_.idle_timeout);
+  } else if (!in_request_) {
+    in_request_ = true;
+    deadline_.expires_after(options_.request_timeout);
+  }
+}
+
+// Closes so that the answer is read: closing with unread bytes would reset the connection, and the
+// reset can overtake the answer (RFC 9112 section 9.6).
+void Session::linger() {
+  if (lingering_) return;
+  lingering_ = true;
+  net::SystemError ignored;
+  socket_.shutdown(net::TcpSocket::shutdown_send, ignored);
+  deadline_.expires_after(kLingerTime);
+  wait_to_read();
+}
+
+void Session::discard() {
+  for (int i = 0; i < kReadsPerTurn; ++i) {
+    net::SystemError error;
+    discarded_ += socket_.read_some(net::asio::buffer(scratch(), kScratchBytes), error);
+    if (error == net::asio::error::would_block) break;
+    if (error || discarded_ > kMaxDiscard) return end();
+  }
+  wait_to_read();
+}
+
+void Session::on_deadline() {
+  if (lingering_ || writing_ || idle()) return end();
+  fail(408, "the request did not arrive in time");
+  settle();
+}
+
+void Session::end() {
+  if (ended_) return;
+  ended_ = true;
+  deadline_.cancel();
+  net::SystemError ignored;
+  socket_.close(ignored);
+  sessions_.remove(*this);
+  loop_.post([self = std::unique_ptr<Session>(this)] {});
+}
+
+}  // namespace weir::http

@@ -1,0 +1,81 @@
+// Session: one connection of the small HTTP server.
+//
+// An idle connection holds no buffer: bytes are read into one that all connections of a thread
+// share, and only an unfinished request is kept.
+//
+// THREADS: its loop's. Owns itself: ends by a post to the loop.
+
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "net/server.h"
+#include "net/timer_wheel.h"
+#include "serve/http/message.h"
+#include "serve/http/server.h"
+#include "wire/http1/chunked.h"
+#include "wire/http1/request.h"
+
+namespace weir::http {
+
+class Session final : public net::Session {
+ public:
+  Session(net::Loop& loop, net::SessionSet& sessions, net::TcpSocket socket,
+          const net::Endpoint& peer, const Options& options, const Handler& handler);
+
+  void drain() override;
+  void abort() override { end(); }
+
+ private:
+  void wait_to_read();
+  void on_readable();
+  bool read_once();
+  void feed(std::string_view arrived);
+  std::size_t consume(std::string_view data);
+  std::size_t consume_request(std::string_view data);
+  std::size_t consume_body(std::string_view data, std::size_t head_size, std::string_view& body);
+  std::size_t consume_chunked(std::string_view data, std::size_t head_size, std::string_view& body);
+  void allow_body(const http1::RequestHead& head, bool body_begun);
+  void answer(const http1::RequestHead& head, std::string_view body);
+  void append_response(const Response& response, bool head_only);
+  void fail(int status, std::string_view message);
+
+  bool flush();
+  void wait_to_write();
+  void on_writable();
+  void settle();
+  bool consume_pending();
+  void set_read_deadline();
+  void linger();
+  void discard();
+  void on_deadline();
+  void end();
+
+  bool idle() const { return pending_.empty() && !parser_.begun(); }
+
+  net::Loop& loop_;
+  net::SessionSet& sessions_;
+  net::TcpSocket socket_;
+  const Options& options_;
+  const Handler& handler_;
+  const IpAddress peer_;
+  net::Deadline deadline_;
+
+  http1::RequestParser parser_;
+  http1::ChunkedDecoder chunks_;
+  std::string pending_;         // the unfinished request
+  std::string body_;            // of a chunked request, decoded
+  std::size_t body_used_ = 0;   // bytes of the chunked body that are decoded
+  std::string out_;             // answers
+  std::size_t sent_ = 0;        // of out_
+  std::size_t discarded_ = 0;   // while lingering
+  bool continue_sent_ = false;  // 100 Continue, for the request at hand
+  bool closing_ = false;        // after what is in out_
+  bool in_request_ = false;     // its deadline runs
+  bool lingering_ = false;
+  bool writing_ = false;  // waits for the peer to read
+  bool ended_ = false;
+};
+
+}  // namespace weir::http
