@@ -235,6 +235,13 @@ IpAddress IpAddress::v6(const std::array<std::uint8_t, 16>& bytes) {
   return address;
 }
 
+bool IpAddress::is_loopback() const {
+  if (is_v4_) return bytes_[0] == 127;
+  std::array<std::uint8_t, 16> one{};
+  one[15] = 1;
+  return bytes_ == one;
+}
+
 IpAddress IpAddress::masked(unsigned bits) const {
   WEIR_CHECK(bits <= (is_v4_ ? 32u : 128u), "prefix lengths are checked when a policy is loaded");
   IpAddress address = *this;

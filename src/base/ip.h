@@ -26,6 +26,7 @@ class IpAddress {
   static IpAddress v6(const std::array<std::uint8_t, 16>& bytes);  // mapped IPv4 becomes IPv4
 
   bool is_v4() const { return is_v4_; }
+  bool is_loopback() const;  // 127.0.0.0/8 or ::1
   // 4 or 16 significant bytes, network order, from the front.
   const std::array<std::uint8_t, 16>& bytes() const { return bytes_; }
 

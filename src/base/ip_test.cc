@@ -215,5 +215,14 @@ TEST(IpPrefix, ContainsByBitsAndNeverAcrossFamilies) {
   }
 }
 
+TEST(IpAddress, KnowsLoopbackInEverySpelling) {
+  for (const char* text : {"127.0.0.1", "127.255.255.255", "::1", "::ffff:127.0.0.1"}) {
+    EXPECT_TRUE(IpAddress::parse(text)->is_loopback()) << text;
+  }
+  for (const char* text : {"128.0.0.1", "::2", "::", "7f00::1"}) {
+    EXPECT_FALSE(IpAddress::parse(text)->is_loopback()) << text;
+  }
+}
+
 }  // namespace
 }  // namespace weir

@@ -2,7 +2,7 @@
 
 #include <sys/socket.h>
 
-#include "base/json.h"
+#include "serve/http/problem.h"
 #include "wire/http1/writer.h"
 
 namespace weir::http {
@@ -201,13 +201,7 @@ void Session::append_response(const Response& response, bool head_only) {
 void Session::fail(int status, std::string_view message) {
   closing_ = true;
   Response response;
-  response.status = status;
-  response.content_type = "application/problem+json";
-  response.body = "{\"title\":";
-  append_json_string(response.body, http1::reason_phrase(status));
-  response.body += ",\"status\":" + std::to_string(status) + ",\"detail\":";
-  append_json_string(response.body, message);
-  response.body += "}";
+  set_problem(response, status, message);
   append_response(response, /*head_only=*/false);
 }
 

@@ -1,0 +1,92 @@
+#include "serve/admin/handler.h"
+
+#include <gtest/gtest.h>
+
+namespace weir::admin {
+namespace {
+
+// Headers hold views into bytes that a parser read; here one field, built by hand.
+class Asked {
+ public:
+  Asked(std::string_view method, std::string_view path, std::string_view token = {}) {
+    request_.method = method;
+    request_.path = path;
+    request_.peer = *IpAddress::parse("127.0.0.1");
+    if (token.empty()) return;
+    bytes_ = "authorization" + std::string(token);
+    slot_.name_size = 13;
+    slot_.value_begin = 13;
+    slot_.value_size = static_cast<std::uint32_t>(token.size());
+    request_.headers = http1::Headers(bytes_.data(), &slot_, 1, 1);
+  }
+  Asked& from(std::string_view address) {
+    request_.peer = *IpAddress::parse(address);
+    return *this;
+  }
+  http::Response answer(const http::Handler& handler) {
+    http::Response response;
+    handler(request_, response);
+    return response;
+  }
+
+ private:
+  std::string bytes_;
+  http1::FieldSlot slot_;
+  http::Request request_;
+};
+
+class AdminHandler : public ::testing::Test {
+ protected:
+  http::Handler make(std::string token = {}) {
+    registry_.counter("weir_x_total", "X.").add();
+    return make_handler({&registry_, [this] { return readiness_; }, std::move(token)});
+  }
+
+  metrics::Registry registry_;
+  Readiness readiness_;
+};
+
+TEST_F(AdminHandler, ShowsMetricsAsPrometheusText) {
+  const auto response = Asked("GET", "/metrics").answer(make());
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(response.content_type, "text/plain; version=0.0.4; charset=utf-8");
+  EXPECT_NE(response.body.find("weir_x_total 1\n"), std::string::npos);
+}
+
+TEST_F(AdminHandler, SaysWhyItIsNotReady) {
+  readiness_ = {false, 0, "weir.yaml", {"no policy is in force"}};
+  const auto response = Asked("GET", "/readyz").answer(make());
+  EXPECT_EQ(response.status, 503);
+  EXPECT_EQ(response.body,
+            "{\"ready\":false,\"generation\":0,\"policy\":\"weir.yaml\","
+            "\"reasons\":[\"no policy is in force\"]}\n");
+}
+
+TEST_F(AdminHandler, IsAliveEvenWhereItIsNotReady) {
+  readiness_.ready = false;
+  EXPECT_EQ(Asked("GET", "/healthz").answer(make()).status, 200);
+}
+
+TEST_F(AdminHandler, AsksForTheTokenBeyondLoopbackAndIsClosedThereWithoutOne) {
+  const auto with_token = make("secret");
+  const auto ask = [&](std::string_view token) {
+    return Asked("GET", "/metrics", token).from("192.0.2.1").answer(with_token).status;
+  };
+  EXPECT_EQ(ask(""), 401);
+  EXPECT_EQ(ask("Bearer secreT"), 401);
+  EXPECT_EQ(ask("Bearer secret2"), 401);
+  EXPECT_EQ(ask("Basic secret"), 401);
+  EXPECT_EQ(ask("Bearer secret"), 200);
+  EXPECT_EQ(Asked("GET", "/metrics", "Bearer ").from("192.0.2.1").answer(make()).status, 401);
+  EXPECT_EQ(Asked("GET", "/readyz").from("192.0.2.1").answer(with_token).status, 200);
+}
+
+TEST_F(AdminHandler, RefusesOtherPathsAndMethodsByName) {
+  EXPECT_EQ(Asked("GET", "/metric").answer(make()).status, 404);
+  const auto response = Asked("POST", "/metrics").answer(make());
+  EXPECT_EQ(response.status, 405);
+  EXPECT_EQ(response.headers, "Allow: GET, HEAD\r\n");
+}
+
+}  // namespace
+}  // namespace weir::admin

@@ -1,0 +1,26 @@
+#include "serve/http/token.h"
+
+#include <openssl/crypto.h>
+
+#include "serve/http/problem.h"
+#include "wire/http1/characters.h"
+
+namespace weir::http {
+
+bool shows_token(const Request& request, std::string_view token) {
+  constexpr std::string_view kScheme = "bearer ";
+  const http1::Found found = request.headers.find("authorization");
+  if (found.count != 1 || found.value.size() < kScheme.size()) return false;
+  if (!http1::equals_ignore_case(found.value.substr(0, kScheme.size()), kScheme)) return false;
+  const std::string_view shown = http1::trim(found.value.substr(kScheme.size()));
+  // The length may leak; the bytes may not.
+  return shown.size() == token.size() &&
+         CRYPTO_memcmp(shown.data(), token.data(), token.size()) == 0;
+}
+
+void refuse_without_token(Response& response) {
+  set_problem(response, 401, "show the token: Authorization: Bearer TOKEN");
+  response.add_header("WWW-Authenticate", "Bearer");
+}
+
+}  // namespace weir::http
