@@ -1,0 +1,121 @@
+#include "serve/api/check_request.h"
+
+#include <boost/json/object.hpp>
+
+#include "base/json.h"
+#include "policy/path.h"
+
+namespace weir::api {
+namespace {
+
+namespace json = boost::json;
+using policy::Attribute;
+
+constexpr std::size_t kMaxAttributes = 64;
+
+std::optional<BadField> read_attributes(const json::value& value, const policy::Policy& policy,
+                                        SentAttributes& out) {
+  const json::object* object = value.if_object();
+  if (object == nullptr) return BadField{"attributes", "must be an object of strings"};
+  if (object->size() > kMaxAttributes) {
+    return BadField{"attributes", "there may be " + std::to_string(kMaxAttributes) + " at most"};
+  }
+  for (const auto& [name, text] : *object) {
+    if (!text.is_string()) {
+      return BadField{"attributes." + std::string(name), "must be a string"};
+    }
+    auto bad = out.add(name, text.get_string(), policy);
+    if (bad) return bad;
+  }
+  return std::nullopt;
+}
+
+std::optional<BadField> read_cost(const json::value& value, std::optional<std::uint64_t>& out) {
+  json::error_code error;
+  const auto cost = value.to_number<std::uint64_t>(error);
+  if (error || value.is_double()) {
+    return BadField{"cost", "must be a whole number from 0 to 18446744073709551615"};
+  }
+  out = cost;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string_view> SentAttributes::find(const Attribute& attribute) const {
+  for (const auto& [known, value] : values_) {
+    if (known == attribute) return value;
+  }
+  return std::nullopt;
+}
+
+std::optional<BadField> SentAttributes::add(std::string_view name, std::string_view value,
+                                            const policy::Policy& policy) {
+  const std::string field = "attributes." + std::string(name);
+  const auto attribute = policy::parse_attribute(name, policy.attributes);
+  if (!attribute) {
+    return BadField{field,
+                    "is no attribute; there are ip, user, tier, method, path, host, header.NAME, "
+                    "cookie.NAME, query.NAME, domain, message, and those that the policy declares"};
+  }
+  if (attribute->kind == Attribute::Kind::kIp) {
+    ip_ = IpAddress::parse(value);
+    if (!ip_) return BadField{field, "is no IP address"};
+    return std::nullopt;
+  }
+  if (find(*attribute)) return BadField{field, "is named twice, spelled differently"};
+  std::string normal;
+  if (auto mistake = normalise(*attribute, value, policy, normal)) {
+    return BadField{field, *mistake};
+  }
+  values_.emplace_back(*attribute, std::move(normal));
+  return std::nullopt;
+}
+
+// Paths and hosts as the gateway would see them. What is wrong, or nothing.
+std::optional<std::string> SentAttributes::normalise(const Attribute& attribute,
+                                                     std::string_view value,
+                                                     const policy::Policy& policy,
+                                                     std::string& out) {
+  if (attribute.kind == Attribute::Kind::kPath) {
+    policy::PathBuffer buffer;
+    const auto path =
+        policy::normalise_path(value.substr(0, value.find('?')), policy.paths, buffer);
+    if (!path) return path.error().message;
+    out = path->match;
+    return std::nullopt;
+  }
+  if (attribute.kind == Attribute::Kind::kHost) {
+    const auto host = policy::normalise_host(value);
+    if (!host) return host.error().message;
+    out = host->value_or("");
+    return std::nullopt;
+  }
+  out = value;
+  return std::nullopt;
+}
+
+std::optional<BadField> read_check(std::string_view body, const policy::Policy& policy,
+                                   CheckRequest& out) {
+  const auto parsed = parse_json(body);
+  if (!parsed) return BadField{"", parsed.error().message};
+  const json::object* object = parsed->if_object();
+  if (object == nullptr) return BadField{"", "the body must be an object"};
+  bool has_attributes = false;
+  for (const auto& [name, value] : *object) {
+    std::optional<BadField> bad;
+    if (name == "attributes") {
+      has_attributes = true;
+      bad = read_attributes(value, policy, out.attributes);
+    } else if (name == "cost") {
+      bad = read_cost(value, out.cost);
+    } else {
+      bad = BadField{std::string(name), "is not known here; there are attributes and cost"};
+    }
+    if (bad) return bad;
+  }
+  if (!has_attributes) return BadField{"attributes", "is missing"};
+  return std::nullopt;
+}
+
+}  // namespace weir::api
