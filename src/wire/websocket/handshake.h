@@ -1,0 +1,39 @@
+// The opening handshake of WebSocket (RFC 6455 section 4), server's side, and what a client checks.
+//
+// THREADS: pure functions.
+
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "wire/http1/request.h"
+#include "wire/http1/response.h"
+
+namespace weir::websocket {
+
+// Whether a request asks for WebSocket: an upgrade whose Upgrade field names websocket. It may
+// still be a wrong one.
+bool is_handshake(const http1::RequestHead& head);
+
+struct Handshake {
+  int status = 101;          // 101 when right; else what to answer: 400, 405 or 426
+  std::string_view message;  // why not; static text
+  std::string_view key;      // Sec-WebSocket-Key, as sent
+
+  explicit operator bool() const { return status == 101; }
+};
+
+// REQUIRES: is_handshake(head).
+Handshake read_handshake(const http1::RequestHead& head);
+
+// Sec-WebSocket-Accept for a Sec-WebSocket-Key.
+std::string accept_key(std::string_view key);
+
+// The whole 101 response to a right handshake.
+void append_handshake_response(std::string& out, std::string_view key);
+
+// Whether a server's response accepts the handshake that was sent with `key`.
+bool accepts_handshake(const http1::ResponseHead& head, std::string_view key);
+
+}  // namespace weir::websocket
