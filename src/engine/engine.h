@@ -7,7 +7,9 @@
 
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -66,9 +68,14 @@ class Engine {
   // The policy in force; never null after the first install().
   std::shared_ptr<const CompiledPolicy> current() const;
 
+  // Told the decision, once: before decide() returns where the store answers at once, else later on
+  // the calling thread's loop.
+  using Done = std::function<void(Decision decision)>;
+
   // Decides one request. `cost` replaces the limits' own cost when given (0 is a peek).
-  Decision decide(const Attributes& attributes, Instant now,
-                  std::optional<std::uint64_t> cost = std::nullopt);
+  // REQUIRES: `attributes` lives until `done` has run.
+  void decide(const Attributes& attributes, Instant now, std::optional<std::uint64_t> cost,
+              Done done);
 
  private:
   store::Store& store_;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
 
@@ -28,18 +29,32 @@ struct Charge {
   bool shadow = false;
 };
 
+// What a store says of one charge.
+struct Answer {
+  Verdict verdict;
+  Source source = Source::kMemory;
+  // False when the store failed and the outcome is not known: the engine then asks the limit's
+  // `on_error`. The verdict means nothing.
+  bool known = true;
+};
+
 class Store {
  public:
+  // Told whether the request was admitted. Runs exactly once for each charge(): before it returns
+  // where the store answers at once (memory), else later on the calling thread's loop.
+  using Done = std::function<void(bool admitted)>;
+
   virtual ~Store() = default;
 
   // Decides all enforcing charges together: all admit and all are charged, or none is charged; then
   // the shadow charges. answers[i] is charge i's own verdict: what it would say alone (so, for a
   // request refused by another limit, an admitting charge reports its state uncharged).
-  // Returns whether the request was admitted.
   // REQUIRES: answers.size() == charges.size(); at most 64 charges; no two with the same counter
-  // and key. THREADS: any. ENSURES: a refused request leaves every state bit for bit as it was.
-  virtual bool charge(std::span<const Charge> charges, Instant now,
-                      std::span<Verdict> answers) = 0;
+  // and key; all views live until `done` has run. THREADS: any.
+  // ENSURES: a refused request leaves every state bit for bit as it was. Where an answer is not
+  // known, `admitted` is what the known ones say, and a known charge may have been taken.
+  virtual void charge(std::span<const Charge> charges, Instant now, std::span<Answer> answers,
+                      Done done) = 0;
 
   // Gives back `cost` to each counter, clamped at fresh; unknown counters stay unknown.
   virtual void refund(std::span<const Charge> charges, Instant now) = 0;
