@@ -14,7 +14,7 @@ namespace weir {
 enum class Outcome : std::uint8_t {
   kAllowed,  // admitted, and charged
   kDenied,   // not yet: ask again after `retry_after`
-  kNever,    // the cost is above the quota: no wait will help
+  kNever,    // no wait will help: the cost is above the quota, or what is used up never refills
 };
 
 // Where an answer came from.
@@ -32,7 +32,7 @@ enum class Source : std::uint8_t {
 // Why a request was refused, beside "the limit is used up", which needs no word.
 enum class Reason : std::uint8_t {
   kNone,
-  kCostExceedsLimit,    // Outcome::kNever
+  kCostExceedsLimit,    // Outcome::kNever, and the cost is above the quota
   kMissingKey,          // an attribute of the key is missing, and the limit says `missing: deny`
   kLimiterUnavailable,  // the store failed, and the limit says `on_error: deny`
 };

@@ -1,25 +1,24 @@
 // Rule: one set of numbers, compiled; decides one call against one state. Pure arithmetic: no
-// clock, no key, no lock, no allocation, no I/O.
+// clock, no key, no lock, no allocation, no I/O. The one door to the algorithms of this layer.
 //
 // THREADS: immutable; any.
 
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <variant>
 
+#include "limit/leaky_bucket.h"
+#include "limit/sliding_counter.h"
+#include "limit/state.h"
+#include "limit/token_bucket.h"
 #include "weir/decision.h"
 #include "weir/numbers.h"
 #include "weir/result.h"
 #include "weir/time.h"
 
 namespace weir::limit {
-
-// The state of one key under one rule. What the words mean belongs to the algorithm; a fresh key
-// has no state at all.
-struct State {
-  std::uint64_t word[3] = {0, 0, 0};
-  friend bool operator==(const State&, const State&) = default;
-};
 
 class Rule {
  public:
@@ -30,10 +29,37 @@ class Rule {
   const Numbers& numbers() const { return numbers_; }
   std::uint64_t quota() const;
 
+  // Names these numbers for the life of the process: two rules with one serial have equal numbers.
+  std::uint64_t serial() const { return serial_; }
+
+  // Decides a call of `cost` against `state` (null: a fresh key). A denied call, and one of cost 0,
+  // leaves the state bit for bit as it was, unless a clock had stepped back (see Step).
+  Step decide(const State* state, std::uint64_t cost, Instant now) const;
+
+  // Gives `cost` back, clamped at fresh: nothing is left then. Windows give it back in the window
+  // that was charged; where `charged_at` is not known, in the one that holds `now`.
+  std::optional<State> refund(const State& state, std::uint64_t cost, Instant now,
+                              std::optional<Instant> charged_at) const;
+
+  // The state of a key that was written under `older` numbers, under these: what is left in buckets
+  // stays left, what is used in windows stays used; nothing where it starts fresh.
+  std::optional<State> adopt(const Rule& older, const State& state, Instant now) const;
+
+  // The first moment, on timeline(), at which `state` equals fresh; kNeverNs where it never does.
+  std::int64_t fresh_at(const State& state) const;
+  Timeline timeline() const;
+  bool is_fresh(const State& state, Instant now) const {
+    return fresh_at(state) <= read(timeline(), now);
+  }
+
  private:
-  explicit Rule(Numbers numbers) : numbers_(std::move(numbers)) {}
+  using Algorithms = std::variant<TokenBucketRule, LeakyBucketRule, SlidingCounterRule, Unlimited>;
+
+  Rule(const Numbers& numbers, Algorithms algorithm);
 
   Numbers numbers_;
+  Algorithms algorithm_;
+  std::uint64_t serial_;
 };
 
 }  // namespace weir::limit

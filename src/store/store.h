@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -14,6 +15,9 @@
 #include "weir/time.h"
 
 namespace weir::store {
+
+// The most counters that one request may meet.
+inline constexpr std::size_t kMaxCharges = 64;
 
 // One counter that one request meets. The views must outlive the call.
 struct Charge {
@@ -27,6 +31,17 @@ struct Charge {
   // A shadow charge never refuses the request; it is charged only when the request is admitted and
   // it admits the call itself.
   bool shadow = false;
+  // For refund(): when the store charged it (Admission::at), so that a window gives back what it
+  // took itself. Left out: the window that holds `now`.
+  std::optional<Instant> charged_at = std::nullopt;
+};
+
+// Whether a request was admitted, and the moment at which the store decided it: an instant behind
+// the store's high-water mark counts as that.
+struct Admission {
+  bool admitted = false;
+  Instant at;
+  operator bool() const { return admitted; }  // NOLINT: implicit
 };
 
 // What a store says of one charge.
@@ -42,14 +57,14 @@ class Store {
  public:
   // Told whether the request was admitted. Runs exactly once for each charge(): before it returns
   // where the store answers at once (memory), else later on the calling thread's loop.
-  using Done = std::function<void(bool admitted)>;
+  using Done = std::function<void(Admission)>;
 
   virtual ~Store() = default;
 
   // Decides all enforcing charges together: all admit and all are charged, or none is charged; then
   // the shadow charges. answers[i] is charge i's own verdict: what it would say alone (so, for a
   // request refused by another limit, an admitting charge reports its state uncharged).
-  // REQUIRES: answers.size() == charges.size(); at most 64 charges; no two with the same counter
+  // REQUIRES: answers.size() == charges.size(); at most kMaxCharges; no two with the same counter
   // and key; all views live until `done` has run. THREADS: any.
   // ENSURES: a refused request leaves every state bit for bit as it was. Where an answer is not
   // known, `admitted` is what the known ones say, and a known charge may have been taken.

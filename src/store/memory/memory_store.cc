@@ -1,0 +1,226 @@
+#include "store/memory/memory_store.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <optional>
+
+#include <boost/container/small_vector.hpp>
+
+#include "base/check.h"
+
+namespace weir::store {
+namespace {
+
+constexpr std::size_t kKeysPerShard = 4096;
+constexpr std::size_t kMostShards = 1024;
+
+std::size_t shards_for(std::size_t max_keys) {
+  return std::bit_floor(std::clamp<std::size_t>(max_keys / kKeysPerShard, 1, kMostShards));
+}
+
+// The locks of a request's shards, taken in ascending order, so that no two requests can wait for
+// each other.
+class ShardLocks {
+ public:
+  ~ShardLocks() {
+    for (std::size_t i = count_; i > 0; --i) shards_[i - 1]->mutex.unlock();
+  }
+  ShardLocks() = default;
+  ShardLocks(const ShardLocks&) = delete;
+  ShardLocks& operator=(const ShardLocks&) = delete;
+
+  void want(Shard& shard) { shards_[wanted_++] = &shard; }
+
+  void lock() {
+    const auto end = shards_.begin() + static_cast<std::ptrdiff_t>(wanted_);
+    std::sort(shards_.begin(), end);
+    wanted_ = static_cast<std::size_t>(std::unique(shards_.begin(), end) - shards_.begin());
+    for (; count_ < wanted_; ++count_) shards_[count_]->mutex.lock();
+  }
+
+ private:
+  std::array<Shard*, kMaxCharges> shards_;
+  std::size_t wanted_ = 0;
+  std::size_t count_ = 0;  // locked
+};
+
+}  // namespace
+
+// One counter of a request: where it is, what it holds, what the call would make of it.
+struct MemoryStore::Place {
+  Hash128 id;
+  Shard* shard = nullptr;
+  Shard::Slot slot = Shard::kNone;
+  BookedRule* rule = nullptr;
+  std::optional<limit::State> state;
+  limit::Step step;
+};
+
+// One request, with its shards locked from construction to destruction.
+class MemoryStore::Request {
+ public:
+  Request(MemoryStore& store, std::span<const Charge> charges) : charges_(charges) {
+    for (const Charge& charge : charges) {
+      Place& place = places_.emplace_back();
+      place.id = store.fingerprint(charge);
+      place.shard = &store.shard_of(place.id);
+      locks_.want(*place.shard);
+    }
+    locks_.lock();
+    now_ = store.time_.now();
+    for (std::size_t i = 0; i < charges.size(); ++i) load(store.book_, i);
+  }
+
+  Instant now() const { return now_; }
+
+  bool decide(std::size_t i) {
+    Place& place = places_[i];
+    place.step = rule(i).decide(state(i), charges_[i].cost, now_);
+    return place.step.verdict.allowed();
+  }
+
+  // What the call was answered, and its state written where the step says so.
+  Verdict commit(std::size_t i) {
+    const Place& place = places_[i];
+    if (place.step.write) write(i, place.step.next);
+    return place.step.verdict;
+  }
+
+  // What the call would be answered alone, though it is not charged.
+  Verdict leave(std::size_t i) {
+    Place& place = places_[i];
+    if (!place.step.verdict.allowed()) return commit(i);
+    return rule(i).decide(state(i), 0, now_).verdict;
+  }
+
+  void refund(std::size_t i) {
+    Place& place = places_[i];
+    if (!place.state) return;
+    const auto rest = rule(i).refund(*place.state, charges_[i].cost, now_, charges_[i].charged_at);
+    if (rest) {
+      write(i, *rest);
+    } else {
+      erase(i);
+    }
+  }
+
+  void erase(std::size_t i) {
+    Place& place = places_[i];
+    if (place.shard->holds(place.slot, place.id)) place.shard->erase(place.slot);
+    place.slot = Shard::kNone;
+    place.state.reset();
+  }
+
+ private:
+  const limit::Rule& rule(std::size_t i) const { return *charges_[i].rule; }
+  const limit::State* state(std::size_t i) const {
+    return places_[i].state ? &*places_[i].state : nullptr;
+  }
+  void write(std::size_t i, const limit::State& state) {
+    const Place& place = places_[i];
+    place.shard->put(place.slot, place.id, place.rule, state, now_);
+  }
+
+  // Finds the counter. One that was written under other numbers is converted at its first use; a
+  // peek is none.
+  void load(RuleBook& book, std::size_t i) {
+    Place& place = places_[i];
+    place.rule = place.shard->booked(rule(i), book);
+    place.slot = place.shard->find(place.id);
+    if (place.slot == Shard::kNone) return;
+    const Entry& entry = place.shard->at(place.slot);
+    if (entry.rule == place.rule) {
+      place.state = entry.state;
+      return;
+    }
+    place.state = rule(i).adopt(*entry.rule->rule, entry.state, now_);
+    if (charges_[i].cost == 0) return;
+    if (place.state) {
+      write(i, *place.state);
+    } else {
+      erase(i);
+    }
+  }
+
+  std::span<const Charge> charges_;
+  ShardLocks locks_;
+  Instant now_;
+  boost::container::small_vector<Place, 4> places_;
+};
+
+MemoryStore::MemoryStore(const MemoryOptions& options)
+    : secret_(random_sip_key()),
+      budget_(std::clamp<std::size_t>(options.max_keys, 1, kMostKeys)),
+      shard_mask_(shards_for(budget_.max_entries) - 1),
+      shards_(std::make_unique<Shard[]>(shard_mask_ + 1)) {
+  for (std::size_t i = 0; i <= shard_mask_; ++i) shards_[i].use(budget_);
+}
+
+void MemoryStore::charge(std::span<const Charge> charges, Instant now, std::span<Answer> answers,
+                         Done done) {
+  done(charge_now(charges, now, answers));
+}
+
+Admission MemoryStore::charge_now(std::span<const Charge> charges, Instant now,
+                                  std::span<Answer> answers) {
+  WEIR_CHECK(charges.size() == answers.size() && charges.size() <= kMaxCharges,
+             "a request meets at most 64 counters, with room for an answer to each");
+  if (book_.wants_reclaim()) reclaim_rules();
+  time_.raise(now);
+  Request request(*this, charges);
+  bool admitted = true;
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    const bool admits = request.decide(i);
+    if (!charges[i].shadow) admitted = admitted && admits;
+  }
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    answers[i] = Answer{admitted ? request.commit(i) : request.leave(i)};
+  }
+  return Admission{admitted, request.now()};
+}
+
+void MemoryStore::refund(std::span<const Charge> charges, Instant now) {
+  WEIR_CHECK(charges.size() <= kMaxCharges, "a request meets at most 64 counters");
+  time_.raise(now);
+  Request request(*this, charges);
+  for (std::size_t i = 0; i < charges.size(); ++i) request.refund(i);
+}
+
+void MemoryStore::reset(std::span<const Charge> charges) {
+  WEIR_CHECK(charges.size() <= kMaxCharges, "a request meets at most 64 counters");
+  Request request(*this, charges);
+  for (std::size_t i = 0; i < charges.size(); ++i) request.erase(i);
+}
+
+std::size_t MemoryStore::sweep(Instant now) {
+  time_.raise(now);
+  std::size_t dropped = 0;
+  for (std::size_t i = 0; i <= shard_mask_; ++i) {
+    const std::lock_guard lock(shards_[i].mutex);
+    dropped += shards_[i].drop_fresh(time_.now(), Shard::kAll);
+  }
+  return dropped;
+}
+
+// The counter's length goes first, so that no two pairs of counter and key give the same bytes.
+Hash128 MemoryStore::fingerprint(const Charge& charge) const {
+  SipHash hash(secret_);
+  hash.add_word(charge.counter.size());
+  hash.add(charge.counter);
+  hash.add(charge.key);
+  return hash.finish();
+}
+
+void MemoryStore::reclaim_rules() {
+  const std::unique_lock one(reclaiming_, std::try_to_lock);
+  if (!one || !book_.wants_reclaim()) return;
+  book_.begin_reclaim();
+  for (std::size_t i = 0; i <= shard_mask_; ++i) {
+    const std::lock_guard lock(shards_[i].mutex);
+    shards_[i].forget_booked();
+  }
+  book_.end_reclaim();
+}
+
+}  // namespace weir::store

@@ -1,0 +1,72 @@
+// MemoryStore: counters in this process, shared by all of its threads and exact among them.
+//
+// A request locks the shards of its counters, in one order, decides, and writes; nobody sees half
+// of it. Time never goes back: all decisions share one high-water mark. Bounded by `max_keys`; who
+// goes when it is full stands in shard.h. Keys are kept as 128-bit fingerprints under a secret of
+// this store: the chance that any two of n keys share one is below n^2 / 2^129 (2^-89 for 10^6).
+//
+// THREADS: any.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+
+#include "base/siphash.h"
+#include "store/memory/high_water.h"
+#include "store/memory/rule_book.h"
+#include "store/memory/shard.h"
+#include "store/store.h"
+
+namespace weir::store {
+
+struct MemoryOptions {
+  std::size_t max_keys = 1'000'000;  // at least 1, at most kMostKeys; what is outside counts as it
+};
+
+class MemoryStore final : public Store {
+ public:
+  static constexpr std::size_t kMostKeys = std::size_t{1} << 30;
+
+  explicit MemoryStore(const MemoryOptions& options = {});
+
+  // Runs `done` before it returns.
+  void charge(std::span<const Charge> charges, Instant now, std::span<Answer> answers,
+              Done done) override;
+  // The same, for callers who need no store but this one.
+  Admission charge_now(std::span<const Charge> charges, Instant now, std::span<Answer> answers);
+  void refund(std::span<const Charge> charges, Instant now) override;
+  void reset(std::span<const Charge> charges) override;
+
+  // Drops every entry that equals fresh by now, and says how many. Calls do this a little at a
+  // time; a timer may do it for a store that gets none.
+  std::size_t sweep(Instant now);
+
+  // Counters held, those not yet dropped though fresh included.
+  std::size_t keys() const { return budget_.entries.load(std::memory_order_relaxed); }
+  // Counters forgotten though they were not fresh.
+  std::uint64_t evictions() const { return budget_.evictions.load(std::memory_order_relaxed); }
+  // Sets of numbers that counters were written under.
+  std::size_t rules() const { return book_.size(); }
+
+ private:
+  struct Place;
+  class Request;
+
+  Hash128 fingerprint(const Charge& charge) const;
+  Shard& shard_of(const Hash128& id) { return shards_[id.high & shard_mask_]; }
+  void reclaim_rules();
+
+  SipKey secret_;
+  HighWater time_;
+  Budget budget_;
+  RuleBook book_;
+  std::mutex reclaiming_;
+  std::size_t shard_mask_;
+  std::unique_ptr<Shard[]> shards_;
+};
+
+}  // namespace weir::store

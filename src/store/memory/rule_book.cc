@@ -1,0 +1,119 @@
+#include "store/memory/rule_book.h"
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <variant>
+
+namespace weir::store {
+namespace {
+
+// Collects the parts of a value into one hash. Numbers come from policies, not from clients, but
+// for CL.THROTTLE's; there the book is bounded by what entries hold.
+class Mixer {
+ public:
+  void add(std::uint64_t part) {
+    value_ = (value_ ^ part) * 0x9e3779b97f4a7c15;
+    value_ ^= value_ >> 32;
+  }
+  void add(Duration part) { add(static_cast<std::uint64_t>(part.count())); }
+  void add(const Rate& rate) {
+    add(rate.count);
+    add(rate.period);
+  }
+  void add(const FixedSpan& span) {
+    add(span.index());
+    if (const auto* length = std::get_if<Duration>(&span)) return add(*length);
+    const auto& calendar = std::get<Calendar>(span);
+    add(static_cast<std::uint64_t>(calendar.unit));
+    add(std::hash<std::string>{}(calendar.timezone));
+  }
+
+  void operator()(const TokenBucket& n) { add_all(n.rate, n.burst); }
+  void operator()(const LeakyBucket& n) { add_all(n.rate, n.queue); }
+  void operator()(const FixedWindow& n) {
+    add_all(n.limit, n.window, static_cast<std::uint64_t>(n.align));
+  }
+  void operator()(const SlidingLog& n) { add_all(n.limit, n.window); }
+  void operator()(const SlidingCounter& n) {
+    add_all(n.limit, n.window, static_cast<std::uint64_t>(n.align));
+  }
+  void operator()(const Concurrency& n) { add_all(n.limit, n.timeout); }
+  void operator()(const Unlimited&) {}
+
+  std::size_t value() const { return value_; }
+
+ private:
+  template <typename... Parts>
+  void add_all(const Parts&... parts) {
+    (add(parts), ...);
+  }
+
+  std::uint64_t value_ = 0;
+};
+
+}  // namespace
+
+std::size_t NumbersHash::operator()(const Numbers& numbers) const {
+  Mixer mixer;
+  mixer.add(std::uint64_t{numbers.index()});
+  std::visit(mixer, numbers);
+  return mixer.value();
+}
+
+BookedRule* RuleBook::intern(const limit::Rule& rule) {
+  const std::lock_guard lock(mutex_);
+  if (const auto known = by_serial_.find(rule.serial()); known != by_serial_.end()) {
+    return known->second;
+  }
+  BookedRule* booked = find_or_book(rule);
+  if (by_serial_.size() > 2 * rules_.size() + kFirstReclaim) by_serial_.clear();
+  by_serial_.emplace(rule.serial(), booked);
+  return booked;
+}
+
+BookedRule* RuleBook::find_or_book(const limit::Rule& rule) {
+  const auto [place, fresh] = by_numbers_.try_emplace(rule.numbers(), nullptr);
+  if (!fresh) return place->second;
+  if (unused_.empty()) {
+    unused_.push_back(&rules_.emplace_back());
+    if (rules_.size() >= reclaim_at_) wants_reclaim_.store(true, std::memory_order_relaxed);
+  }
+  place->second = unused_.back();
+  unused_.pop_back();
+  place->second->rule.emplace(rule);
+  return place->second;
+}
+
+void RuleBook::begin_reclaim() {
+  const std::lock_guard lock(mutex_);
+  by_serial_.clear();
+  std::erase_if(by_numbers_, [this](const auto& item) {
+    const bool idle = item.second->entries.load(std::memory_order_relaxed) == 0;
+    if (idle) retired_.push_back(item.second);
+    return idle;
+  });
+}
+
+void RuleBook::end_reclaim() {
+  const std::lock_guard lock(mutex_);
+  // One that came into use meanwhile is current again, unless its numbers were booked anew: then
+  // it stays retired until its entries are gone.
+  std::erase_if(retired_, [this](BookedRule* booked) {
+    if (booked->entries.load(std::memory_order_relaxed) > 0) {
+      return by_numbers_.try_emplace(booked->rule->numbers(), booked).second;
+    }
+    booked->rule.reset();
+    unused_.push_back(booked);
+    return true;
+  });
+  reclaim_at_ = std::max({kFirstReclaim, rules_.size() + 1, 2 * by_numbers_.size()});
+  wants_reclaim_.store(false, std::memory_order_relaxed);
+}
+
+std::size_t RuleBook::size() const {
+  const std::lock_guard lock(mutex_);
+  return by_numbers_.size();
+}
+
+}  // namespace weir::store

@@ -1,0 +1,67 @@
+// RuleBook: the rules under which a store's entries were written, one for each set of numbers.
+//
+// An entry points at its rule, so that a key keeps the numbers it was written under until it is
+// used again. Rules with equal numbers are one: a reload that leaves numbers alone changes nothing.
+// A rule that no entry points at any more is dropped, in two steps: begin_reclaim() gives it to
+// nobody any more; then every shard must have been locked and unlocked once, so that nobody still
+// holds a pointer that is not counted yet; end_reclaim() drops it if it is still unused.
+//
+// THREADS: any; hold() and release() under the lock of the entry's shard; one reclaim at a time.
+
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "limit/rule.h"
+
+namespace weir::store {
+
+struct BookedRule {
+  std::optional<limit::Rule> rule;  // empty: not in use
+  std::atomic<std::uint64_t> entries{0};
+
+  void hold() { entries.fetch_add(1, std::memory_order_relaxed); }
+  void release() { entries.fetch_sub(1, std::memory_order_relaxed); }
+};
+
+struct NumbersHash {
+  std::size_t operator()(const Numbers& numbers) const;
+};
+
+class RuleBook {
+ public:
+  // The booked rule with the numbers of `rule`; good while the shard it was asked for is locked, or
+  // an entry holds it.
+  BookedRule* intern(const limit::Rule& rule);
+
+  // Whether so many rules came since the last reclaim that one would pay.
+  bool wants_reclaim() const { return wants_reclaim_.load(std::memory_order_relaxed); }
+  void begin_reclaim();
+  void end_reclaim();
+
+  std::size_t size() const;
+
+ private:
+  static constexpr std::size_t kFirstReclaim = 1024;
+
+  BookedRule* find_or_book(const limit::Rule& rule);
+
+  mutable std::mutex mutex_;
+  std::deque<BookedRule> rules_;
+  std::vector<BookedRule*> unused_;
+  std::vector<BookedRule*> retired_;  // given to nobody; unused soon
+  std::unordered_map<Numbers, BookedRule*, NumbersHash> by_numbers_;
+  // WHY a second table: a caller's rules keep their serial, and looking that up costs less than
+  // hashing numbers. Callers that compile a rule for each call fill it; it is then emptied.
+  std::unordered_map<std::uint64_t, BookedRule*> by_serial_;
+  std::size_t reclaim_at_ = kFirstReclaim;
+  std::atomic<bool> wants_reclaim_{false};
+};
+
+}  // namespace weir::store

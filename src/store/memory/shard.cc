@@ -1,0 +1,229 @@
+#include "store/memory/shard.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/wide.h"
+
+namespace weir::store {
+namespace {
+
+constexpr std::uint64_t kTagMask = 0xffffffff00000000;
+
+std::uint64_t tag_of(const Hash128& id) {
+  return id.low << 32;
+}
+std::size_t home(std::uint64_t cell, std::size_t mask) {
+  return (cell >> 32) & mask;
+}
+
+// What an eviction forgets: the smaller the share left, the more.
+struct Fullness {
+  std::uint64_t remaining = 0;
+  std::uint64_t quota = 0;
+  Duration reset_after{0};
+
+  bool fuller_than(const Fullness& other) const {
+    const Wide mine = wide_product(remaining, other.quota);
+    const Wide theirs = wide_product(other.remaining, quota);
+    return mine != theirs ? mine > theirs : reset_after < other.reset_after;
+  }
+};
+
+Fullness fullness(const Entry& entry, Instant now) {
+  const Verdict seen = entry.rule->rule->decide(&entry.state, 0, now).verdict;
+  return Fullness{seen.remaining, seen.quota, seen.reset_after};
+}
+
+}  // namespace
+
+Shard::Slot Shard::find(const Hash128& id) const {
+  if (cells_.empty()) return kNone;
+  const std::size_t mask = cells_.size() - 1;
+  const std::uint64_t tag = tag_of(id);
+  for (std::size_t i = home(tag, mask); cells_[i] != 0; i = (i + 1) & mask) {
+    if ((cells_[i] & kTagMask) != tag) continue;
+    const auto slot = static_cast<Slot>(cells_[i] - 1);
+    if (at(slot).id == id) return slot;
+  }
+  return kNone;
+}
+
+void Shard::put(Slot slot, const Hash128& id, BookedRule* rule, const limit::State& state,
+                Instant now) {
+  if (!holds(slot, id)) slot = find(id);
+  if (slot == kNone) {
+    slot = insert(id, rule, now);
+    entry(slot).state = state;
+    queue_up(slot);
+    return;
+  }
+  Entry& old = entry(slot);
+  const bool same_rule = old.rule == rule;
+  const bool sooner = !same_rule || rule->rule->fresh_at(state) < rule->rule->fresh_at(old.state);
+  if (!same_rule) {
+    old.rule->release();
+    rule->hold();
+    old.rule = rule;
+  }
+  old.state = state;
+  if (sooner) queue_up(slot);
+}
+
+void Shard::erase(Slot slot) {
+  remove(slot);
+  budget_->give_back();
+}
+
+std::size_t Shard::drop_fresh(Instant now, std::size_t most) {
+  std::size_t dropped = 0;
+  for (const auto timeline : {limit::Timeline::kSteady, limit::Timeline::kWall}) {
+    const std::int64_t ns = limit::read(timeline, now);
+    for (std::size_t i = 0; i < most && queue(timeline).due(ns); ++i) {
+      if (!try_drop(timeline, ns)) continue;
+      budget_->give_back();
+      ++dropped;
+    }
+  }
+  return dropped;
+}
+
+BookedRule* Shard::booked(const limit::Rule& rule, RuleBook& book) {
+  RecentRule& recent = recent_rules_[rule.serial() % kRecentRules];
+  if (recent.serial != rule.serial()) recent = RecentRule{rule.serial(), book.intern(rule)};
+  return recent.rule;
+}
+
+Shard::Slot Shard::insert(const Hash128& id, BookedRule* rule, Instant now) {
+  constexpr std::size_t kDropAtInsert = 2;  // more than come in, so that the fresh never pile up
+  drop_fresh(now, kDropAtInsert);
+  if (!budget_->take()) make_room(id, now);
+  const Slot slot = take_slot();
+  Entry& made = entry(slot);
+  made.id = id;
+  made.rule = rule;
+  rule->hold();
+  ++live_;
+  link(id, slot);
+  return slot;
+}
+
+// Removes one entry, whose part of the budget the caller takes over.
+void Shard::make_room(const Hash128& id, Instant now) {
+  for (const auto timeline : {limit::Timeline::kSteady, limit::Timeline::kWall}) {
+    const std::int64_t ns = limit::read(timeline, now);
+    while (queue(timeline).due(ns)) {
+      if (try_drop(timeline, ns)) return;
+    }
+  }
+  // An empty shard of a full store takes one entry more than the budget has.
+  if (live_ == 0) return budget_->exceed();
+  remove(fullest_neighbour(id, now));
+  budget_->evictions.fetch_add(1, std::memory_order_relaxed);
+}
+
+// REQUIRES: live_ > 0. Neighbours are the entries that follow a place that the fingerprint names.
+Shard::Slot Shard::fullest_neighbour(const Hash128& id, Instant now) const {
+  Slot best = kNone;
+  Fullness best_fullness;
+  Slot slot = static_cast<Slot>(id.high % slots_);
+  for (std::size_t seen = 0; seen < std::min(kNeighbours, live_); slot = (slot + 1) % slots_) {
+    if (at(slot).rule == nullptr) continue;
+    ++seen;
+    const Fullness candidate = fullness(at(slot), now);
+    if (best != kNone && !candidate.fuller_than(best_fullness)) continue;
+    best = slot;
+    best_fullness = candidate;
+  }
+  return best;
+}
+
+// Looks at the queue's first entry and removes it if it is fresh. REQUIRES: it is due.
+bool Shard::try_drop(limit::Timeline timeline, std::int64_t now) {
+  FreshQueue& waiting = queue(timeline);
+  const Slot slot = waiting.top().slot;
+  waiting.pop();
+  const Entry& candidate = at(slot);
+  if (candidate.rule == nullptr || candidate.rule->rule->timeline() != timeline) return false;
+  const std::int64_t fresh_at = candidate.rule->rule->fresh_at(candidate.state);
+  if (fresh_at > now) {
+    waiting.push({fresh_at, slot});
+    return false;
+  }
+  remove(slot);
+  return true;
+}
+
+void Shard::remove(Slot slot) {
+  Entry& gone = entry(slot);
+  unlink(gone.id, slot);
+  gone.rule->release();
+  gone.rule = nullptr;
+  gone.id.low = free_;
+  free_ = slot;
+  --live_;
+}
+
+Shard::Slot Shard::take_slot() {
+  if (free_ != kNone) {
+    const Slot slot = free_;
+    free_ = static_cast<Slot>(at(slot).id.low);
+    return slot;
+  }
+  if (slots_ == chunks_.size() * kChunk) chunks_.push_back(std::make_unique<Entry[]>(kChunk));
+  return slots_++;
+}
+
+void Shard::link(const Hash128& id, Slot slot) {
+  if (live_ * 4 > cells_.size() * 3) grow_table();
+  const std::size_t mask = cells_.size() - 1;
+  std::size_t i = home(tag_of(id), mask);
+  while (cells_[i] != 0) i = (i + 1) & mask;
+  cells_[i] = tag_of(id) | (slot + 1);
+}
+
+// Closes the gap by moving back the cells that stood further on because of it.
+void Shard::unlink(const Hash128& id, Slot slot) {
+  const std::size_t mask = cells_.size() - 1;
+  const Cell cell = tag_of(id) | (slot + 1);
+  std::size_t gap = home(cell, mask);
+  while (cells_[gap] != cell) gap = (gap + 1) & mask;
+  for (std::size_t i = (gap + 1) & mask; cells_[i] != 0; i = (i + 1) & mask) {
+    const std::size_t wanted_distance = (i - home(cells_[i], mask)) & mask;
+    if (wanted_distance < ((i - gap) & mask)) continue;
+    cells_[gap] = cells_[i];
+    gap = i;
+  }
+  cells_[gap] = 0;
+}
+
+void Shard::grow_table() {
+  constexpr std::size_t kFirstCells = 16;
+  std::vector<Cell> old(std::max(kFirstCells, cells_.size() * 2), 0);
+  old.swap(cells_);
+  const std::size_t mask = cells_.size() - 1;
+  for (const Cell cell : old) {
+    if (cell == 0) continue;
+    std::size_t i = home(cell, mask);
+    while (cells_[i] != 0) i = (i + 1) & mask;
+    cells_[i] = cell;
+  }
+}
+
+void Shard::queue_up(Slot slot) {
+  const limit::Rule& rule = *at(slot).rule->rule;
+  queue(rule.timeline()).push({rule.fresh_at(at(slot).state), slot});
+  if (queues_[0].size() + queues_[1].size() > 2 * live_ + kChunk) rebuild_queues();
+}
+
+// Refunds, resets and evictions leave items behind; this leaves one for each entry.
+void Shard::rebuild_queues() {
+  for (FreshQueue& waiting : queues_) waiting.clear();
+  for (Slot slot = 0; slot < slots_; ++slot) {
+    if (at(slot).rule == nullptr) continue;
+    const limit::Rule& rule = *at(slot).rule->rule;
+    queue(rule.timeline()).push({rule.fresh_at(at(slot).state), slot});
+  }
+}
+
+}  // namespace weir::store

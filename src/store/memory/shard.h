@@ -1,0 +1,127 @@
+// Shard: one lock's worth of a memory store: a table of entries by fingerprint, and who of them
+// goes when room is needed.
+//
+// An entry that equals fresh may be dropped at any time without changing an answer, so such
+// entries go first, while the shard has any. When it has none, the fullest of a few neighbours goes
+// (the largest share of its quota left, then the soonest fresh): that one forgets least. A drained
+// key goes last. Nobody can choose whose neighbour a key becomes, since fingerprints are keyed.
+//
+// Memory is taken as it is used: the table doubles, entries come in small chunks that stay where
+// they are.
+//
+// THREADS: everything under `mutex`.
+
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/siphash.h"
+#include "limit/state.h"
+#include "store/memory/fresh_queue.h"
+#include "store/memory/rule_book.h"
+#include "weir/time.h"
+
+namespace weir::store {
+
+// How many entries all shards of a store may hold, and what became of the rest.
+struct Budget {
+  explicit Budget(std::size_t max) : max_entries(max) {}
+
+  bool take() {
+    std::size_t seen = entries.load(std::memory_order_relaxed);
+    while (seen < max_entries) {
+      if (entries.compare_exchange_weak(seen, seen + 1, std::memory_order_relaxed)) return true;
+    }
+    return false;
+  }
+  void exceed() { entries.fetch_add(1, std::memory_order_relaxed); }
+  void give_back() { entries.fetch_sub(1, std::memory_order_relaxed); }
+
+  const std::size_t max_entries;
+  std::atomic<std::size_t> entries{0};
+  std::atomic<std::uint64_t> evictions{0};  // of entries that were not fresh
+};
+
+struct Entry {
+  Hash128 id;
+  limit::State state;
+  BookedRule* rule = nullptr;  // null: not in use
+};
+
+class alignas(64) Shard {
+ public:
+  using Slot = std::uint32_t;
+  static constexpr Slot kNone = 0xffffffff;
+
+  static constexpr std::size_t kAll = static_cast<std::size_t>(-1);
+
+  // REQUIRES: called once, before all else.
+  void use(Budget& budget) { budget_ = &budget; }
+
+  std::mutex mutex;
+
+  Slot find(const Hash128& id) const;
+  const Entry& at(Slot slot) const { return chunks_[slot / kChunk][slot % kChunk]; }
+  bool holds(Slot slot, const Hash128& id) const {
+    return slot != kNone && at(slot).rule != nullptr && at(slot).id == id;
+  }
+
+  // Writes the state of `id` under `rule`, making room first where it is new.
+  void put(Slot slot, const Hash128& id, BookedRule* rule, const limit::State& state, Instant now);
+  void erase(Slot slot);
+
+  // Drops entries that equal fresh, looking at no more than `most` candidates.
+  std::size_t drop_fresh(Instant now, std::size_t most);
+
+  // The booked form of `rule`.
+  BookedRule* booked(const limit::Rule& rule, RuleBook& book);
+  // For RuleBook's reclaim.
+  void forget_booked() { recent_rules_ = {}; }
+
+ private:
+  static constexpr std::size_t kChunk = 32;
+  static constexpr std::size_t kNeighbours = 16;
+  static constexpr std::size_t kRecentRules = 16;
+
+  // A cell of the table: the low half of the fingerprint's low word, and slot + 1 (0: empty). The
+  // former also says where the cell wants to stand, so that moving cells touches no entry.
+  using Cell = std::uint64_t;
+
+  struct RecentRule {
+    std::uint64_t serial = 0;
+    BookedRule* rule = nullptr;
+  };
+
+  Entry& entry(Slot slot) { return chunks_[slot / kChunk][slot % kChunk]; }
+  Slot insert(const Hash128& id, BookedRule* rule, Instant now);
+  void make_room(const Hash128& id, Instant now);
+  Slot fullest_neighbour(const Hash128& id, Instant now) const;
+  bool try_drop(limit::Timeline timeline, std::int64_t now);
+  void remove(Slot slot);  // as erase(), but keeps its part of the budget
+  Slot take_slot();
+  void link(const Hash128& id, Slot slot);
+  void unlink(const Hash128& id, Slot slot);
+  void grow_table();
+  void queue_up(Slot slot);
+  void rebuild_queues();
+  FreshQueue& queue(limit::Timeline timeline) {
+    return queues_[static_cast<std::size_t>(timeline)];
+  }
+
+  Budget* budget_ = nullptr;
+  std::vector<Cell> cells_;
+  std::vector<std::unique_ptr<Entry[]>> chunks_;
+  std::array<FreshQueue, 2> queues_;  // by Timeline
+  std::array<RecentRule, kRecentRules> recent_rules_{};
+  std::size_t live_ = 0;
+  Slot slots_ = 0;     // ever used
+  Slot free_ = kNone;  // the first of a chain through id.low
+};
+
+}  // namespace weir::store
