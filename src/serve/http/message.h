@@ -9,7 +9,9 @@
 #include <string_view>
 
 #include "base/ip.h"
-#include "wire/http1/headers.h"
+#include "net/loop.h"
+#include "net/session.h"
+#include "wire/http1/request.h"
 
 namespace weir::http {
 
@@ -21,13 +23,20 @@ struct Request {
   http1::Headers headers;
   std::string_view body;  // whole
   IpAddress peer;
+  const http1::RequestHead* head = nullptr;  // all that was read of the head
 };
+
+// Takes the connection over once the answer has been sent: makes a net::Session that adds itself to
+// `sessions` and owns the socket. `rest` is what the client has already sent behind its request.
+using Upgrade = std::function<void(net::Loop& loop, net::SessionSet& sessions,
+                                   net::TcpSocket socket, std::string rest)>;
 
 struct Response {
   int status = 200;
   std::string_view content_type = "text/plain; charset=utf-8";  // static text
   std::string headers;  // further header lines, each ended by CRLF
   std::string body;
+  Upgrade upgrade;  // with status 101, and headers that say to what; there is no body then
 
   // REQUIRES: neither holds CR, LF or NUL.
   void add_header(std::string_view name, std::string_view value);

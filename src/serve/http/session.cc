@@ -59,7 +59,7 @@ void Session::wait_to_read() {
 void Session::on_readable() {
   for (int i = 0; i < kReadsPerTurn; ++i) {
     if (!read_once()) return;
-    if (closing_ || writing_) break;
+    if (closing_ || writing_ || upgrade_) break;
   }
   settle();
 }
@@ -95,7 +95,8 @@ void Session::feed(std::string_view arrived) {
 // Answers every whole request at the front; returns how many bytes they took.
 std::size_t Session::consume(std::string_view data) {
   std::size_t done = 0;
-  while (!closing_ && done < data.size() && out_.size() - sent_ < options_.max_unsent) {
+  while (!closing_ && !upgrade_ && done < data.size() &&
+         out_.size() - sent_ < options_.max_unsent) {
     const std::size_t used = consume_request(data.substr(done));
     if (used == 0) break;
     done += used;
@@ -181,9 +182,10 @@ void Session::allow_body(const http1::RequestHead& head, bool body_begun) {
 }
 
 void Session::answer(const http1::RequestHead& head, std::string_view body) {
-  const Request request{head.method, head.path, head.query, head.headers, body, peer_};
+  const Request request{head.method, head.path, head.query, head.headers, body, peer_, &head};
   Response response;
   handler_(request, response);
+  if (response.upgrade) return switch_protocols(response);
   if (!head.keep_alive || sessions_.draining()) closing_ = true;
   append_response(response, head.method == "HEAD");
 }
@@ -203,6 +205,22 @@ void Session::fail(int status, std::string_view message) {
   Response response;
   set_problem(response, status, message);
   append_response(response, /*head_only=*/false);
+}
+
+void Session::switch_protocols(Response& response) {
+  http1::append_status_line(out_, 101);
+  out_ += response.headers;
+  http1::append_end_of_headers(out_);
+  upgrade_ = std::move(response.upgrade);
+}
+
+// The connection goes on as another session; this one ends without closing it.
+void Session::hand_over() {
+  ended_ = true;
+  deadline_.cancel();
+  upgrade_(loop_, sessions_, std::move(socket_), std::move(pending_));
+  sessions_.remove(*this);
+  loop_.post([self = std::unique_ptr<Session>(this)] {});
 }
 
 // Writes what can be written now. False when the peer has to read first, or is gone.
@@ -245,7 +263,7 @@ void Session::on_writable() {
 // Answers requests that had to wait until earlier answers were sent. True when there is more to
 // send now.
 bool Session::consume_pending() {
-  if (closing_ || pending_.empty()) return false;
+  if (closing_ || upgrade_ || pending_.empty()) return false;
   pending_.erase(0, consume(pending_));
   return !out_.empty();
 }
@@ -255,6 +273,7 @@ void Session::settle() {
   do {
     if (ended_ || writing_ || !flush()) return;
   } while (consume_pending());
+  if (upgrade_) return hand_over();
   if (closing_ || (sessions_.draining() && idle())) return linger();
   if (pending_.empty() && pending_.capacity() > kScratchBytes) pending_.shrink_to_fit();
   set_read_deadline();

@@ -40,6 +40,8 @@ class Session final : public net::Session {
   void answer(const http1::RequestHead& head, std::string_view body);
   void append_response(const Response& response, bool head_only);
   void fail(int status, std::string_view message);
+  void switch_protocols(Response& response);
+  void hand_over();
 
   bool flush();
   void wait_to_write();
@@ -70,6 +72,7 @@ class Session final : public net::Session {
   std::string out_;             // answers
   std::size_t sent_ = 0;        // of out_
   std::size_t discarded_ = 0;   // while lingering
+  Upgrade upgrade_;             // after what is in out_
   bool continue_sent_ = false;  // 100 Continue, for the request at hand
   bool closing_ = false;        // after what is in out_
   bool in_request_ = false;     // its deadline runs

@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "wire/http1/writer.h"
 #include "wire/test_random.h"
 #include "wire/websocket/handshake.h"
 #include "wire/websocket/sha1.h"
@@ -64,7 +65,9 @@ TEST(Handshake, AcceptsARightRequestAndIsAcceptedByItsClient) {
   const Handshake handshake = read_handshake(head);
   ASSERT_TRUE(handshake) << handshake.message;
   std::string response;
-  append_handshake_response(response, handshake.key);
+  http1::append_status_line(response, 101);
+  append_handshake_headers(response, handshake.key);
+  http1::append_end_of_headers(response);
   http1::ResponseParser client;
   ASSERT_EQ(client.parse(response), http1::Progress::kComplete);
   EXPECT_TRUE(accepts_handshake(client.head(), handshake.key));

@@ -64,12 +64,10 @@ std::string accept_key(std::string_view key) {
   return base64(sha1(text));
 }
 
-void append_handshake_response(std::string& out, std::string_view key) {
-  http1::append_status_line(out, 101);
+void append_handshake_headers(std::string& out, std::string_view key) {
   http1::append_parsed_header(out, "Upgrade", "websocket");
   http1::append_parsed_header(out, "Connection", "Upgrade");
   http1::append_parsed_header(out, "Sec-WebSocket-Accept", accept_key(key));
-  http1::append_end_of_headers(out);
 }
 
 bool accepts_handshake(const http1::ResponseHead& head, std::string_view key) {

@@ -30,8 +30,8 @@ Handshake read_handshake(const http1::RequestHead& head);
 // Sec-WebSocket-Accept for a Sec-WebSocket-Key.
 std::string accept_key(std::string_view key);
 
-// The whole 101 response to a right handshake.
-void append_handshake_response(std::string& out, std::string_view key);
+// The header lines of the 101 response to a right handshake.
+void append_handshake_headers(std::string& out, std::string_view key);
 
 // Whether a server's response accepts the handshake that was sent with `key`.
 bool accepts_handshake(const http1::ResponseHead& head, std::string_view key);

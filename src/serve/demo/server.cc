@@ -1,0 +1,15 @@
+#include "serve/demo/server.h"
+
+#include "serve/demo/handler.h"
+#include "serve/http/server.h"
+
+namespace weir::demo {
+
+Result<std::unique_ptr<net::Server>> open(net::Loops& loops, net::ListenAddress listen) {
+  http::Options options;
+  options.name = "demo";
+  options.listen = std::move(listen);
+  return http::open(loops, std::move(options), answer);
+}
+
+}  // namespace weir::demo
