@@ -1,0 +1,248 @@
+"""What the system tests share: the built program and real peers, each on free ports in a temporary
+folder, started and stopped by the test that needs them.
+
+A test never sleeps for time to pass: it waits for an event (a line of output, an open port), with a
+bound after which it fails and shows what the process printed.
+"""
+
+import http.client
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BUILD = pathlib.Path(os.environ.get("WEIR_BUILD", ROOT / "build" / "dev"))
+WEIR = BUILD / "weir"
+PATIENCE = 20.0  # seconds that any one event may take; these machines stall
+
+
+def free_port():
+    """A port that nobody listens on at this moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def until(condition, what):
+    """Waits until condition() is true and returns its value."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.005)
+    raise AssertionError(f"not within {PATIENCE:.0f} s: {what}")
+
+
+def is_open(port):
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=1):
+            return True
+    except OSError:
+        return False
+
+
+class Process:
+    """A child whose output is kept, line by line, and that ends with its test."""
+
+    def __init__(self, arguments, cwd=None, env=None):
+        self.arguments = [str(a) for a in arguments]
+        self.lines = []
+        self._changed = threading.Condition()
+        self.child = subprocess.Popen(self.arguments, cwd=cwd, stdin=subprocess.DEVNULL,
+                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                      env={**os.environ, **(env or {})}, text=True,
+                                      errors="replace", start_new_session=True)
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self):
+        for line in self.child.stdout:
+            with self._changed:
+                self.lines.append(line.rstrip("\n"))
+                self._changed.notify_all()
+        with self._changed:
+            self._changed.notify_all()
+
+    @property
+    def pid(self):
+        return self.child.pid
+
+    @property
+    def output(self):
+        return "\n".join(self.lines)
+
+    def wait_for(self, text, after=0):
+        """The first line from number `after` on that holds `text`."""
+        deadline = time.monotonic() + PATIENCE
+        with self._changed:
+            while True:
+                for line in self.lines[after:]:
+                    if text in line:
+                        return line
+                ended = self.child.poll() is not None and not self._reader.is_alive()
+                if ended or time.monotonic() > deadline:
+                    raise AssertionError(f"no line with {text!r} from {self.arguments}:\n"
+                                         f"{self.output}")
+                self._changed.wait(0.05)
+
+    def signal(self, number):
+        self.child.send_signal(number)
+
+    def wait(self, timeout=PATIENCE):
+        """The exit code."""
+        code = self.child.wait(timeout)
+        self._reader.join(timeout)
+        return code
+
+    def stop(self):
+        if self.child.poll() is None:
+            self.child.terminate()
+            try:
+                self.child.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                pass
+        if self.child.poll() is None:
+            self.child.kill()
+            self.child.wait()
+        self._reader.join(PATIENCE)
+        self.child.stdout.close()
+
+    def memory_kib(self):
+        """Resident memory now."""
+        for line in pathlib.Path(f"/proc/{self.pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1])
+        raise AssertionError(f"process {self.pid} has no memory: it has ended\n{self.output}")
+
+
+class SystemTest(unittest.TestCase):
+    """A test with a temporary folder, and processes that end with it."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="weir-test-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+    def start(self, *arguments, **options):
+        process = Process(arguments, **options)
+        self.addCleanup(process.stop)
+        return process
+
+    def weir(self, *arguments, **options):
+        return self.start(WEIR, *arguments, **options)
+
+    def serve(self, policy, *arguments, name="weir.yaml"):
+        """weir serve with this policy text, once it listens. Further arguments go to serve."""
+        path = self.write(name, policy)
+        process = self.weir("serve", "-c", path, *arguments)
+        process.wait_for("ready")
+        return process
+
+    def demo(self):
+        """weir demo on a free port; the port."""
+        port = free_port()
+        self.weir("demo", "--listen", f"127.0.0.1:{port}")
+        until(lambda: is_open(port), "the demo listens")
+        return port
+
+    def nginx(self, http_block):
+        """nginx in the foreground with one worker and this text in its http block."""
+        configuration = self.write(f"nginx-{free_port()}.conf", f"""
+            daemon off; master_process off; worker_processes 1; pid {self.folder}/nginx.pid;
+            error_log stderr warn;
+            events {{ worker_connections 4096; }}
+            http {{
+              access_log off;
+              client_body_temp_path {self.folder}/body; proxy_temp_path {self.folder}/proxy;
+              fastcgi_temp_path {self.folder}/f; uwsgi_temp_path {self.folder}/u;
+              scgi_temp_path {self.folder}/s;
+              {http_block}
+            }}""")
+        program = shutil.which("nginx") or "/usr/sbin/nginx"
+        return self.start(program, "-p", self.folder, "-c", configuration, "-e", "stderr")
+
+    def upstream(self, location="return 200 'hello\\n';"):
+        """nginx that answers every path by `location`; the port."""
+        port = free_port()
+        self.nginx(f"server {{ listen 127.0.0.1:{port}; location / {{ {location} }} }}")
+        until(lambda: is_open(port), "nginx listens")
+        return port
+
+
+class Answer:
+    """A response, read to its end."""
+
+    def __init__(self, response):
+        self.status = response.status
+        self.headers = response.headers
+        self.body = response.read()
+        self.text = self.body.decode("utf-8", "replace")
+
+    def __repr__(self):
+        return f"{self.status} {dict(self.headers)} {self.body[:200]!r}"
+
+
+class Client:
+    """One keep-alive connection."""
+
+    def __init__(self, port, timeout=PATIENCE):
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
+
+    def request(self, method, path, headers=None, body=None):
+        self.connection.request(method, path, body=body, headers=headers or {})
+        return Answer(self.connection.getresponse())
+
+    def get(self, path="/", headers=None):
+        return self.request("GET", path, headers)
+
+    def close(self):
+        self.connection.close()
+
+
+def get(port, path="/", headers=None):
+    """One request on a connection of its own."""
+    client = Client(port)
+    try:
+        return client.get(path, headers)
+    finally:
+        client.close()
+
+
+class TestClock:
+    """Moves the clock of a program that was started with --test-clock."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        until(lambda: path.exists(), "the test clock's socket")
+        self.socket.connect(str(path))
+        self.socket.settimeout(PATIENCE)
+
+    def set(self, steady_ns, wall_ns=None):
+        line = str(steady_ns) if wall_ns is None else f"{steady_ns} {wall_ns}"
+        self.socket.sendall(line.encode() + b"\n")
+        answer = self.socket.recv(256)
+        if answer != b"ok\n":
+            raise AssertionError(f"the test clock said {answer!r}")
+
+    def close(self):
+        self.socket.close()
+
+
+def main():
+    unittest.main(verbosity=2)
+
+
+__all__ = ["Answer", "BUILD", "Client", "PATIENCE", "Process", "ROOT", "SystemTest", "TestClock",
+           "WEIR", "free_port", "get", "is_open", "main", "signal", "until"]
