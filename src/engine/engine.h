@@ -31,10 +31,20 @@ struct LimitDecision {
   std::string_view name;
   const policy::Limit* limit = nullptr;
   const Numbers* numbers = nullptr;  // of the pair of numbers that answered
+  // Of an unlimited limit: allowed, quota and remaining the largest number. Of one whose store
+  // failed (source fail_open or fail_closed) only `outcome` means something.
   Verdict verdict;
   bool shadow = false;
   Source source = Source::kMemory;
   Reason reason = Reason::kNone;
+  std::uint64_t cost = 1;  // what was asked
+  // Where the encoded key stands in Decision::keys.
+  std::uint32_t key_begin = 0;
+  std::uint32_t key_size = 0;
+
+  bool unlimited() const { return algorithm_of(*numbers) == Algorithm::kUnlimited; }
+  // Whether the store answered, so that the verdict's numbers can be shown.
+  bool known() const { return source != Source::kFailOpen && source != Source::kFailClosed; }
 };
 
 struct Decision {
@@ -46,14 +56,14 @@ struct Decision {
   Source source = Source::kMemory;
   std::vector<LimitDecision> limits;  // every limit met, in file order, shadow ones included
   Duration delay{0};                  // how long to hold an admitted request
+  Instant at;                         // when the store decided; durations count from here
+  std::string keys;                   // of the limits met, one after the other (engine/key.h)
   std::shared_ptr<const CompiledPolicy> policy;  // keeps the views above alive
 
   const LimitDecision* named_limit() const { return named < 0 ? nullptr : &limits[named]; }
-};
-
-// What a request may cost and whether it was readable at all.
-struct RequestError {
-  std::string message;  // names the attribute and what is allowed
+  std::string_view key_of(const LimitDecision& limit) const {
+    return std::string_view(keys).substr(limit.key_begin, limit.key_size);
+  }
 };
 
 class Engine {
@@ -72,8 +82,9 @@ class Engine {
   // the calling thread's loop.
   using Done = std::function<void(Decision decision)>;
 
-  // Decides one request. `cost` replaces the limits' own cost when given (0 is a peek).
-  // REQUIRES: `attributes` lives until `done` has run.
+  // Decides one request. `cost` replaces the limits' own cost when given (0 is a peek). A request
+  // that meets more than 64 counters is refused as limiter_unavailable.
+  // REQUIRES: install() has succeeded once; `attributes` lives until `done` has run.
   void decide(const Attributes& attributes, Instant now, std::optional<std::uint64_t> cost,
               Done done);
 

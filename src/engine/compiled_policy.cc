@@ -1,0 +1,178 @@
+#include "engine/compiled_policy.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "store/store.h"
+
+namespace weir::engine {
+namespace {
+
+constexpr std::uint64_t kHighest = std::numeric_limits<std::uint64_t>::max();
+
+const policy::Attribute kTier{policy::Attribute::Kind::kTier, {}};
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+// A decimal number, rounded up, at least 1; nothing for any other text. Saturates.
+std::optional<std::uint64_t> parse_cost(std::string_view text) {
+  const std::size_t dot = text.find('.');
+  const std::string_view whole = text.substr(0, dot);
+  if (whole.empty()) return std::nullopt;
+  std::uint64_t value = 0;
+  for (const char c : whole) {
+    if (!is_digit(c)) return std::nullopt;
+    const auto digit = static_cast<std::uint64_t>(c - '0');
+    value = value > (kHighest - digit) / 10 ? kHighest : value * 10 + digit;
+  }
+  if (dot != std::string_view::npos) {
+    const std::string_view fraction = text.substr(dot + 1);
+    if (fraction.empty() || !std::all_of(fraction.begin(), fraction.end(), is_digit)) {
+      return std::nullopt;
+    }
+    const bool rounds = fraction.find_first_not_of('0') != std::string_view::npos;
+    if (rounds && value != kHighest) ++value;
+  }
+  return std::max<std::uint64_t>(value, 1);
+}
+
+Result<CounterSet> make_counters(const policy::NumberSet& numbers, const std::string& name) {
+  CounterSet counters;
+  for (const Numbers& pair : numbers) {
+    auto rule = limit::Rule::make(pair);
+    if (!rule) return rule.error();
+    const std::size_t place = counters.size() + 1;
+    counters.push_back({place == 1 ? name : name + '#' + std::to_string(place), std::move(*rule)});
+  }
+  return counters;
+}
+
+std::string joined(const std::vector<std::string>& values) {
+  std::string out = "[";
+  for (const std::string& value : values) {
+    if (out.size() > 1) out += ", ";
+    out += value;
+  }
+  return out + ']';
+}
+
+Error in_limit(const std::string& name, const Error& error) {
+  return Error{error.code, "limit " + name + ": " + error.message};
+}
+
+}  // namespace
+
+Result<CompiledLimit> CompiledLimit::make(const policy::Limit& limit,
+                                          const policy::Policy& policy) {
+  CompiledLimit compiled;
+  compiled.written_ = &limit;
+  if (limit.match) compiled.match_ = Matcher(*limit.match, policy.paths);
+  compiled.for_messages_ = compiled.match_.names_message();
+  for (const policy::Match& except : limit.except) {
+    compiled.excepts_.emplace_back(except, policy.paths);
+  }
+  compiled.key_ = KeySpec(limit.key, policy);
+  auto base = make_counters(limit.numbers, limit.name);
+  if (!base) return base.error();
+  compiled.base_ = std::move(*base);
+  for (const auto& [tier, numbers] : limit.tiers) {
+    auto counters = make_counters(numbers, limit.name + "@tier:" + tier);
+    if (!counters) return counters.error();
+    compiled.tiers_.emplace(tier, std::move(*counters));
+  }
+  if (auto added = compiled.add_overrides(); !added) return added.error();
+  return compiled;
+}
+
+Result<bool> CompiledLimit::add_overrides() {
+  overrides_.reserve(written_->overrides.size());
+  for (const policy::Override& one : written_->overrides) {
+    auto counters = make_counters(one.numbers, written_->name + "@override");
+    if (!counters) return counters.error();
+    const auto shared = std::make_shared<const CounterSet>(std::move(*counters));
+    const auto keys = key_.read_values(one.key);
+    if (keys.empty()) {
+      return Error{ErrorCode::kInvalid, "override for " + joined(one.key) +
+                                            " can fit no key of this limit; give one value for "
+                                            "each part of `key`"};
+    }
+    for (const std::string& key : keys) {
+      if (!overrides_.emplace(key, shared).second) {
+        return Error{ErrorCode::kInvalid,
+                     "override for " + joined(one.key) +
+                         " counts a key that an earlier override counts; keep one of them"};
+      }
+    }
+  }
+  return true;
+}
+
+bool CompiledLimit::applies(RequestView& request) const {
+  return match_.matches(request, Readings::kAny) &&
+         std::none_of(excepts_.begin(), excepts_.end(), [&](const Matcher& except) {
+           return except.matches(request, Readings::kAll);
+         });
+}
+
+const CounterSet& CompiledLimit::counters(RequestView& request, std::string_view key) const {
+  if (!overrides_.empty()) {
+    const auto found = overrides_.find(key);
+    if (found != overrides_.end()) return *found->second;
+  }
+  if (!tiers_.empty()) {
+    const auto tier = request.find(kTier);
+    const auto found = tier ? tiers_.find(*tier) : tiers_.end();
+    if (found != tiers_.end()) return found->second;
+  }
+  return base_;
+}
+
+std::uint64_t CompiledLimit::cost(RequestView& request) const {
+  const policy::Cost& cost = written_->cost;
+  if (!cost.from) return cost.fixed;
+  const auto value = request.find(*cost.from);
+  const auto parsed = value ? parse_cost(*value) : std::nullopt;
+  return std::min(parsed.value_or(1), cost.max_cost.value_or(kHighest));
+}
+
+Result<std::shared_ptr<const CompiledPolicy>> CompiledPolicy::make(policy::Policy policy) {
+  auto compiled = std::make_shared<CompiledPolicy>();
+  compiled->policy_ = std::move(policy);
+  std::size_t always = 0;
+  for (const policy::Limit& limit : compiled->policy_.limits) {
+    auto made = CompiledLimit::make(limit, compiled->policy_);
+    if (!made) return in_limit(limit.name, made.error());
+    if (!limit.match) always += limit.numbers.size();
+    compiled->by_name_.emplace(limit.name, static_cast<EntryId>(compiled->limits_.size()));
+    compiled->index_.add(made->matcher());
+    compiled->limits_.push_back(std::move(*made));
+  }
+  if (always > store::kMaxCharges) {
+    return Error{ErrorCode::kInvalid,
+                 std::to_string(always) + " pairs of numbers apply to every request, at most " +
+                     std::to_string(store::kMaxCharges) + " can; give some limits a match"};
+  }
+  for (const policy::Match& exempt : compiled->policy_.exempt) {
+    compiled->exempts_.emplace_back(exempt, compiled->policy_.paths);
+    compiled->exempt_index_.add(compiled->exempts_.back());
+  }
+  return std::shared_ptr<const CompiledPolicy>(std::move(compiled));
+}
+
+const CompiledLimit* CompiledPolicy::find_limit(std::string_view name) const {
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : &limits_[found->second];
+}
+
+bool CompiledPolicy::is_exempt(RequestView& request) const {
+  if (exempts_.empty()) return false;
+  std::vector<EntryId> candidates;
+  exempt_index_.find(request, candidates);
+  return std::any_of(candidates.begin(), candidates.end(),
+                     [&](EntryId id) { return exempts_[id].matches(request, Readings::kAll); });
+}
+
+}  // namespace weir::engine

@@ -1,0 +1,96 @@
+// CompiledPolicy: a policy ready to decide by: rules made, patterns prepared, limits filed by what
+// they match, tiers and overrides in hash tables.
+//
+// THREADS: immutable after make(); any.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/key.h"
+#include "engine/match_index.h"
+#include "engine/matcher.h"
+#include "limit/rule.h"
+#include "policy/policy.h"
+#include "weir/result.h"
+
+namespace weir::engine {
+
+// One pair of numbers and the counter that it keeps. Tiers and overrides have their own, so that a
+// change of tier starts fresh: "query", "query@tier:premium", "query@override"; the second pair of
+// numbers and those after it end in "#2", "#3". An override needs no number: its key tells it
+// apart.
+struct Counter {
+  std::string name;
+  limit::Rule rule;
+};
+using CounterSet = std::vector<Counter>;
+
+class CompiledLimit {
+ public:
+  // ERRORS: kInvalid where the state cannot hold the numbers, or two overrides count one key.
+  // REQUIRES: `limit` and `policy` outlive it.
+  static Result<CompiledLimit> make(const policy::Limit& limit, const policy::Policy& policy);
+
+  // Whether the request meets this limit: matched, and not taken out again.
+  bool applies(RequestView& request) const;
+
+  // The numbers that count this request. `key` as KeySpec::append wrote it.
+  const CounterSet& counters(RequestView& request, std::string_view key) const;
+
+  // What the request costs by the limit's own word. A value that an attribute holds is a number
+  // from 1, rounded up, at most max_cost; what is missing or no number costs 1.
+  std::uint64_t cost(RequestView& request) const;
+
+  const policy::Limit& written() const { return *written_; }
+  const Matcher& matcher() const { return match_; }
+  const std::vector<Matcher>& excepts() const { return excepts_; }
+  const KeySpec& key() const { return key_; }
+  bool shadow() const { return written_->mode == policy::Mode::kShadow; }
+  bool for_messages() const { return for_messages_; }
+
+ private:
+  CompiledLimit() = default;
+  Result<bool> add_overrides();
+
+  const policy::Limit* written_ = nullptr;
+  Matcher match_;
+  std::vector<Matcher> excepts_;
+  KeySpec key_;
+  bool for_messages_ = false;
+  CounterSet base_;
+  StringMap<CounterSet> tiers_;
+  StringMap<std::shared_ptr<const CounterSet>> overrides_;  // WHY shared: several readings of a key
+};
+
+class CompiledPolicy {
+ public:
+  // ERRORS: kInvalid, naming the limit.
+  static Result<std::shared_ptr<const CompiledPolicy>> make(policy::Policy policy);
+
+  const policy::Policy& policy() const { return policy_; }
+  const std::vector<CompiledLimit>& limits() const { return limits_; }
+  const CompiledLimit* find_limit(std::string_view name) const;
+
+  bool is_exempt(RequestView& request) const;
+
+  // Appends the places in limits() of those that may apply, in file order.
+  void find_candidates(RequestView& request, std::vector<EntryId>& out) const {
+    index_.find(request, out);
+  }
+
+ private:
+  policy::Policy policy_;
+  std::vector<CompiledLimit> limits_;
+  MatchIndex index_;
+  StringMap<EntryId> by_name_;
+  std::vector<Matcher> exempts_;
+  MatchIndex exempt_index_;
+};
+
+}  // namespace weir::engine

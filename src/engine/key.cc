@@ -1,0 +1,123 @@
+#include "engine/key.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "policy/path.h"
+
+namespace weir::engine {
+namespace {
+
+using Kind = policy::Attribute::Kind;
+
+void append_netstring(std::string& out, std::string_view bytes) {
+  char digits[20];
+  const auto end = std::to_chars(digits, digits + sizeof digits, bytes.size()).ptr;
+  out.append(digits, end);
+  out += ':';
+  out += bytes;
+  out += ',';
+}
+
+// A value as listeners would give it.
+std::string normalised(Kind kind, const std::string& value, const policy::Paths& paths) {
+  if (kind == Kind::kPath) {
+    policy::PathBuffer buffer;
+    const auto path = policy::normalise_path(value, paths, buffer);
+    if (path) return std::string(path->match);
+  }
+  if (kind == Kind::kHost) {
+    const auto host = policy::normalise_host(value);
+    if (host && *host) return **host;
+  }
+  if (kind == Kind::kMethod && value == "HEAD") return "GET";
+  return value;
+}
+
+std::optional<IpAddress> address_of(const std::string& value) {
+  if (const auto address = IpAddress::parse(value)) return address;
+  const auto prefix = IpPrefix::parse(value);
+  if (!prefix) return std::nullopt;
+  return prefix->network();
+}
+
+}  // namespace
+
+KeySpec::KeySpec(const std::vector<policy::KeyPart>& parts, const policy::Policy& policy)
+    : ipv4_prefix_(policy.identity.ipv4_prefix),
+      ipv6_prefix_(policy.identity.ipv6_prefix),
+      paths_(policy.paths) {
+  for (const policy::KeyPart& written : parts) {
+    Part& part = parts_.emplace_back();
+    for (const policy::Attribute& attribute : written.alternatives) {
+      Alternative& alternative = part.emplace_back(Alternative{attribute, {}});
+      append_netstring(alternative.name, policy::to_string(attribute));
+    }
+  }
+}
+
+KeySpec::Outcome KeySpec::append(RequestView& request, bool share_missing, std::string& out) const {
+  Outcome outcome = Outcome::kComplete;
+  for (const Part& part : parts_) {
+    if (append_part(part, request, out)) continue;
+    if (!share_missing) return Outcome::kMissing;
+    out += '-';
+    outcome = Outcome::kShared;
+  }
+  return outcome;
+}
+
+bool KeySpec::append_part(const Part& part, RequestView& request, std::string& out) const {
+  for (const Alternative& alternative : part) {
+    if (alternative.attribute.kind == Kind::kIp) {
+      if (!request.ip()) continue;
+      out += alternative.name;
+      append_address(*request.ip(), out);
+      return true;
+    }
+    if (const auto value = request.find(alternative.attribute)) {
+      out += alternative.name;
+      append_netstring(out, *value);
+      return true;
+    }
+  }
+  return false;
+}
+
+void KeySpec::append_address(const IpAddress& address, std::string& out) const {
+  char text[IpAddress::kTextMax];
+  const IpAddress counted = address.masked(address.is_v4() ? ipv4_prefix_ : ipv6_prefix_);
+  append_netstring(out, std::string_view(text, counted.write(text)));
+}
+
+std::vector<std::string> KeySpec::read_values(const std::vector<std::string>& values) const {
+  if (values.size() != parts_.size()) return {};
+  std::vector<std::string> keys = {""};
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    std::vector<std::string> longer;
+    for (const std::string& value : read_value(parts_[i], values[i])) {
+      for (const std::string& key : keys) longer.push_back(key + value);
+    }
+    keys = std::move(longer);
+  }
+  return keys;
+}
+
+std::vector<std::string> KeySpec::read_value(const Part& part, const std::string& value) const {
+  const auto is_ip = [](const Alternative& one) { return one.attribute.kind == Kind::kIp; };
+  const bool counts_addresses = std::any_of(part.begin(), part.end(), is_ip);
+  const auto address = counts_addresses ? address_of(value) : std::nullopt;
+  std::vector<std::string> readings;
+  for (const Alternative& alternative : part) {
+    if (is_ip(alternative) != address.has_value()) continue;
+    std::string& reading = readings.emplace_back(alternative.name);
+    if (address) {
+      append_address(*address, reading);
+    } else {
+      append_netstring(reading, normalised(alternative.attribute.kind, value, paths_));
+    }
+  }
+  return readings;
+}
+
+}  // namespace weir::engine

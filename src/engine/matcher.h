@@ -1,0 +1,44 @@
+// Matcher: one `match`, `except` or `exempt` entry, ready to compare.
+//
+// All named attributes must hold; a missing one never does. A path with an encoded slash has two
+// readings, and which server will read it how is not known: a limit applies when either reading
+// matches, an exception only when both do, so that no spelling leads out of a limit.
+//
+// THREADS: immutable; any.
+
+#pragma once
+
+#include <vector>
+
+#include "engine/request_view.h"
+#include "policy/policy.h"
+
+namespace weir::engine {
+
+enum class Readings {
+  kAny,  // limits
+  kAll,  // exceptions and exemptions
+};
+
+// A condition whose pattern compares with what listeners give: hosts folded, paths in normal form.
+policy::Condition prepare(const policy::Condition& written, const policy::Paths& paths);
+
+bool holds(const policy::Condition& prepared, RequestView& request, Readings readings);
+
+class Matcher {
+ public:
+  Matcher() = default;  // matches every request
+  Matcher(const policy::Match& match, const policy::Paths& paths);
+
+  bool matches(RequestView& request, Readings readings) const;
+
+  // Whether it names `message`: then it is for WebSocket messages, and for nothing else.
+  bool names_message() const;
+
+  const std::vector<policy::Condition>& conditions() const { return conditions_; }
+
+ private:
+  std::vector<policy::Condition> conditions_;
+};
+
+}  // namespace weir::engine
