@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kKeysPerShard = 4096;
 constexpr std::size_t kMostShards = 1024;
+constexpr std::size_t kMarksPerKey = 4;
 
 std::size_t shards_for(std::size_t max_keys) {
   return std::bit_floor(std::clamp<std::size_t>(max_keys / kKeysPerShard, 1, kMostShards));
@@ -55,6 +56,7 @@ struct MemoryStore::Place {
   BookedRule* rule = nullptr;
   std::optional<limit::State> state;
   limit::Step step;
+  limit::LogStep log_step;  // instead, where the rule keeps a log
 };
 
 // One request, with its shards locked from construction to destruction.
@@ -76,6 +78,10 @@ class MemoryStore::Request {
 
   bool decide(std::size_t i) {
     Place& place = places_[i];
+    if (rule(i).keeps_log()) {
+      place.log_step = rule(i).decide(log(i), charges_[i].cost, now_);
+      return place.log_step.verdict.allowed();
+    }
     place.step = rule(i).decide(state(i), charges_[i].cost, now_);
     return place.step.verdict.allowed();
   }
@@ -83,26 +89,40 @@ class MemoryStore::Request {
   // What the call was answered, and its state written where the step says so.
   Verdict commit(std::size_t i) {
     const Place& place = places_[i];
+    if (rule(i).keeps_log()) {
+      const limit::LogStep& step = place.log_step;
+      if (step.charge || step.clamp) {
+        place.shard->put_log(place.slot, place.id, place.rule, step, charges_[i].cost, now_);
+      }
+      return step.verdict;
+    }
     if (place.step.write) write(i, place.step.next);
     return place.step.verdict;
   }
 
   // What the call would be answered alone, though it is not charged.
   Verdict leave(std::size_t i) {
-    Place& place = places_[i];
+    const Place& place = places_[i];
+    if (rule(i).keeps_log()) {
+      if (!place.log_step.verdict.allowed()) return commit(i);
+      return rule(i).decide(log(i), 0, now_).verdict;
+    }
     if (!place.step.verdict.allowed()) return commit(i);
     return rule(i).decide(state(i), 0, now_).verdict;
   }
 
   void refund(std::size_t i) {
-    Place& place = places_[i];
+    const Place& place = places_[i];
+    const Charge& charge = charges_[i];
     if (!place.state) return;
-    const auto rest = rule(i).refund(*place.state, charges_[i].cost, now_, charges_[i].charged_at);
-    if (rest) {
-      write(i, *rest);
-    } else {
-      erase(i);
+    if (rule(i).keeps_log()) {
+      std::optional<std::int64_t> at;
+      if (charge.charged_at) at = limit::read(rule(i).timeline(), *charge.charged_at);
+      return place.shard->take_out(place.slot, charge.cost, at);
     }
+    const auto rest = rule(i).refund(*place.state, charge.cost, now_, charge.charged_at);
+    if (rest) return write(i, *rest);
+    erase(i);
   }
 
   void erase(std::size_t i) {
@@ -116,6 +136,11 @@ class MemoryStore::Request {
   const limit::Rule& rule(std::size_t i) const { return *charges_[i].rule; }
   const limit::State* state(std::size_t i) const {
     return places_[i].state ? &*places_[i].state : nullptr;
+  }
+  limit::LogView log(std::size_t i) const {
+    const Place& place = places_[i];
+    if (!place.state || !place.shard->holds(place.slot, place.id)) return {};
+    return place.shard->log_of(place.shard->at(place.slot));
   }
   void write(std::size_t i, const limit::State& state) {
     const Place& place = places_[i];
@@ -136,11 +161,8 @@ class MemoryStore::Request {
     }
     place.state = rule(i).adopt(*entry.rule->rule, entry.state, now_);
     if (charges_[i].cost == 0) return;
-    if (place.state) {
-      write(i, *place.state);
-    } else {
-      erase(i);
-    }
+    if (place.state) return write(i, *place.state);
+    erase(i);
   }
 
   std::span<const Charge> charges_;
@@ -151,7 +173,8 @@ class MemoryStore::Request {
 
 MemoryStore::MemoryStore(const MemoryOptions& options)
     : secret_(random_sip_key()),
-      budget_(std::clamp<std::size_t>(options.max_keys, 1, kMostKeys)),
+      budget_(std::clamp<std::size_t>(options.max_keys, 1, kMostKeys),
+              options.max_marks != 0 ? options.max_marks : kMarksPerKey * options.max_keys),
       shard_mask_(shards_for(budget_.max_entries) - 1),
       shards_(std::make_unique<Shard[]>(shard_mask_ + 1)) {
   for (std::size_t i = 0; i <= shard_mask_; ++i) shards_[i].use(budget_);

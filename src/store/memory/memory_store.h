@@ -24,7 +24,12 @@
 namespace weir::store {
 
 struct MemoryOptions {
-  std::size_t max_keys = 1'000'000;  // at least 1, at most kMostKeys; what is outside counts as it
+  // At least 1, at most kMostKeys; what is outside counts as it.
+  std::size_t max_keys = 1'000'000;
+  // Moments at which calls were made, over all keys of limits that keep them one by one (16 bytes
+  // each); 0: four for each key. When there is no room for more, a key's two oldest become one,
+  // which holds its calls back longer, and never lets one through.
+  std::size_t max_marks = 0;
 };
 
 class MemoryStore final : public Store {
@@ -49,6 +54,10 @@ class MemoryStore final : public Store {
   std::size_t keys() const { return budget_.entries.load(std::memory_order_relaxed); }
   // Counters forgotten though they were not fresh.
   std::uint64_t evictions() const { return budget_.evictions.load(std::memory_order_relaxed); }
+  std::size_t marks() const { return budget_.marks.load(std::memory_order_relaxed); }
+  std::uint64_t joined_marks() const {
+    return budget_.joined_marks.load(std::memory_order_relaxed);
+  }
   // Sets of numbers that counters were written under.
   std::size_t rules() const { return book_.size(); }
 

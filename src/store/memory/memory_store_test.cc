@@ -226,6 +226,106 @@ TEST_F(MemoryStoreTest, ForgetsNumbersThatNoKeyUsesAnyMore) {
   EXPECT_EQ(store_.keys(), 1u);
 }
 
+TEST_F(MemoryStoreTest, ASlidingLogCountsCallsOfOneInstantOneByOne) {
+  const auto rule = rule_of(SlidingLog{5, seconds(60)});
+  int admitted = 0;
+  for (int i = 0; i < 100; ++i) admitted += take(rule, "a").allowed();
+  EXPECT_EQ(admitted, 5);
+  EXPECT_EQ(store_.marks(), 1u) << "they share one mark";
+  EXPECT_EQ(take(rule, "a").retry_after, seconds(60));
+}
+
+TEST_F(MemoryStoreTest, DeniedCallsLeaveNothingInALog) {
+  const auto rule = rule_of(SlidingLog{5, seconds(3600)});
+  for (int i = 0; i < 100'000; ++i) {
+    take(rule, "a");
+    advance(milliseconds(1));
+  }
+  EXPECT_EQ(store_.marks(), 5u);
+}
+
+TEST_F(MemoryStoreTest, ALogRefundTakesOutTheCallThatWasCharged) {
+  const auto rule = rule_of(SlidingLog{2, seconds(60)});
+  take(rule, "a");
+  const Instant first = now_;
+  advance(seconds(10));
+  take(rule, "a");
+  const Charge charge{&rule, "limit", "a", 1, false, first};
+  store_.refund({&charge, 1}, now_);
+  EXPECT_EQ(take(rule, "a").remaining, 0u);
+  EXPECT_EQ(take(rule, "a").retry_after, seconds(60)) << "both that count were made now";
+}
+
+TEST_F(MemoryStoreTest, AReleasedCallMakesRoomForTheNext) {
+  const auto rule = rule_of(Concurrency{2, seconds(30)});
+  take(rule, "a");
+  const Instant first = now_;
+  advance(seconds(1));
+  take(rule, "a");
+  const Verdict denied = take(rule, "a");
+  EXPECT_EQ(denied.outcome, Outcome::kDenied);
+  EXPECT_EQ(denied.retry_after, seconds(29));
+  EXPECT_FALSE(denied.retry_known);
+  const Charge charge{&rule, "limit", "a", 1, false, first};
+  store_.refund({&charge, 1}, now_);
+  store_.refund({&charge, 1}, now_);
+  EXPECT_TRUE(take(rule, "a").allowed());
+  EXPECT_FALSE(take(rule, "a").allowed()) << "a second release of one call gives nothing";
+}
+
+TEST_F(MemoryStoreTest, AStoreWithoutRoomForMarksHoldsBackLongerAndNeverAdmitsMore) {
+  MemoryStore small(MemoryOptions{100, 10});
+  const auto rule = rule_of(SlidingLog{50, seconds(60)});
+  Answer answer;
+  const Charge charge{&rule, "limit", "a"};
+  for (int i = 0; i < 50; ++i) {
+    advance(milliseconds(1));
+    EXPECT_TRUE(small.charge_now({&charge, 1}, now_, {&answer, 1}));
+  }
+  EXPECT_EQ(small.marks(), 10u);
+  EXPECT_EQ(small.joined_marks(), 40u);
+  EXPECT_FALSE(small.charge_now({&charge, 1}, now_, {&answer, 1}));
+  EXPECT_EQ(answer.verdict.retry_after, seconds(60) - milliseconds(9));
+}
+
+TEST_F(MemoryStoreTest, AForgottenLogGivesItsMarksBack) {
+  const auto rule = rule_of(SlidingLog{5, seconds(60)});
+  take(rule, "a");
+  advance(seconds(60));
+  EXPECT_EQ(store_.sweep(now_), 1u);
+  EXPECT_EQ(store_.marks(), 0u);
+}
+
+TEST_F(MemoryStoreTest, AFixedWindowGivesBackOnlyInTheWindowThatWasCharged) {
+  const auto rule = rule_of(FixedWindow{1, seconds(1)});
+  now_ = at_ns(900'000'000);
+  take(rule, "a");
+  const Charge charge{&rule, "limit", "a", 1, false, now_};
+  now_ = at_ns(1'200'000'000);
+  take(rule, "a");
+  store_.refund({&charge, 1}, now_);
+  EXPECT_FALSE(take(rule, "a").allowed());
+}
+
+TEST_F(MemoryStoreTest, AFixedWindowFollowsALoweredAndRaisedLimit) {
+  const auto at = [](std::uint64_t limit) { return rule_of(FixedWindow{limit, seconds(60)}); };
+  for (int i = 0; i < 50; ++i) take(at(100), "a");
+  EXPECT_FALSE(take(at(10), "a").allowed());
+  EXPECT_EQ(take(at(200), "a").remaining, 149u);
+  EXPECT_FALSE(take(at(30), "a").allowed());
+  EXPECT_FALSE(take(at(0), "a").allowed());
+  EXPECT_TRUE(take(at(150), "a").allowed());
+}
+
+TEST_F(MemoryStoreTest, AWallClockThatStepsBackAnHourHoldsAFixedWindowForNoLongerThanItself) {
+  const auto rule = rule_of(FixedWindow{1, seconds(10)});
+  take(rule, "a");
+  now_.wall_ns -= 3'600'000'000'000;
+  EXPECT_FALSE(take(rule, "a").allowed()) << "nor does it get a second limit";
+  advance(seconds(10));
+  EXPECT_TRUE(take(rule, "a").allowed());
+}
+
 TEST_F(MemoryStoreTest, EightThreadsOnOneKeyAdmitExactlyTheBurst) {
   const auto rule = bucket(0, 1000);
   std::atomic<int> admitted{0};

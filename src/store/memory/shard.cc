@@ -30,11 +30,6 @@ struct Fullness {
   }
 };
 
-Fullness fullness(const Entry& entry, Instant now) {
-  const Verdict seen = entry.rule->rule->decide(&entry.state, 0, now).verdict;
-  return Fullness{seen.remaining, seen.quota, seen.reset_after};
-}
-
 }  // namespace
 
 Shard::Slot Shard::find(const Hash128& id) const {
@@ -73,6 +68,30 @@ void Shard::put(Slot slot, const Hash128& id, BookedRule* rule, const limit::Sta
 void Shard::erase(Slot slot) {
   remove(slot);
   budget_->give_back();
+}
+
+void Shard::put_log(Slot slot, const Hash128& id, BookedRule* rule, const limit::LogStep& step,
+                    std::uint64_t cost, Instant now) {
+  if (!holds(slot, id)) slot = find(id);
+  const bool made = slot == kNone;
+  if (made) {
+    slot = insert(id, rule, now);
+    entry(slot).state.word[0] = open_log();
+  }
+  Entry& target = entry(slot);
+  change_log(log(target), [&](CallLog& calls) { calls.apply(step, cost); });
+  target.state.word[1] = static_cast<std::uint64_t>(log(target).newest());
+  if (made || step.clamp) queue_up(slot);
+}
+
+void Shard::take_out(Slot slot, std::uint64_t cost, std::optional<std::int64_t> charged_at) {
+  Entry& target = entry(slot);
+  const bool in_flight = algorithm_of(target.rule->rule->numbers()) == Algorithm::kConcurrency;
+  const auto order = in_flight ? CallLog::Unknown::kOldest : CallLog::Unknown::kNewest;
+  change_log(log(target), [&](CallLog& calls) { calls.take_out(cost, charged_at, order); });
+  if (log(target).size() == 0) return erase(slot);
+  target.state.word[1] = static_cast<std::uint64_t>(log(target).newest());
+  queue_up(slot);
 }
 
 std::size_t Shard::drop_fresh(Instant now, std::size_t most) {
@@ -122,6 +141,12 @@ void Shard::make_room(const Hash128& id, Instant now) {
   budget_->evictions.fetch_add(1, std::memory_order_relaxed);
 }
 
+Verdict Shard::peek(const Entry& entry, Instant now) const {
+  const limit::Rule& rule = *entry.rule->rule;
+  return rule.keeps_log() ? rule.decide(log_of(entry), 0, now).verdict
+                          : rule.decide(&entry.state, 0, now).verdict;
+}
+
 // REQUIRES: live_ > 0. Neighbours are the entries that follow a place that the fingerprint names.
 Shard::Slot Shard::fullest_neighbour(const Hash128& id, Instant now) const {
   Slot best = kNone;
@@ -130,7 +155,8 @@ Shard::Slot Shard::fullest_neighbour(const Hash128& id, Instant now) const {
   for (std::size_t seen = 0; seen < std::min(kNeighbours, live_); slot = (slot + 1) % slots_) {
     if (at(slot).rule == nullptr) continue;
     ++seen;
-    const Fullness candidate = fullness(at(slot), now);
+    const Verdict verdict = peek(at(slot), now);
+    const Fullness candidate{verdict.remaining, verdict.quota, verdict.reset_after};
     if (best != kNone && !candidate.fuller_than(best_fullness)) continue;
     best = slot;
     best_fullness = candidate;
@@ -156,6 +182,7 @@ bool Shard::try_drop(limit::Timeline timeline, std::int64_t now) {
 
 void Shard::remove(Slot slot) {
   Entry& gone = entry(slot);
+  if (gone.rule->rule->keeps_log()) close_log(gone);
   unlink(gone.id, slot);
   gone.rule->release();
   gone.rule = nullptr;
@@ -224,6 +251,36 @@ void Shard::rebuild_queues() {
     const limit::Rule& rule = *at(slot).rule->rule;
     queue(rule.timeline()).push({rule.fresh_at(at(slot).state), slot});
   }
+}
+
+std::uint64_t Shard::open_log() {
+  if (free_logs_.empty()) {
+    free_logs_.push_back(logs_.size());
+    logs_.emplace_back();
+  }
+  const std::uint64_t number = free_logs_.back();
+  free_logs_.pop_back();
+  logs_[number] = std::make_unique<CallLog>();
+  return number;
+}
+
+void Shard::close_log(const Entry& entry) {
+  const std::uint64_t number = entry.state.word[0];
+  budget_->marks.fetch_sub(logs_[number]->size(), std::memory_order_relaxed);
+  logs_[number].reset();
+  free_logs_.push_back(number);
+}
+
+// A log may always hold two marks; beyond that, a store without room for more joins the oldest two.
+template <typename Change>
+void Shard::change_log(CallLog& log, Change change) {
+  const std::size_t before = log.size();
+  change(log);
+  const std::size_t grown = log.size() - before;  // modulo 2^64
+  const std::size_t marks = budget_->marks.fetch_add(grown, std::memory_order_relaxed) + grown;
+  if (log.size() <= before || marks <= budget_->max_marks || !log.join_oldest()) return;
+  budget_->marks.fetch_sub(1, std::memory_order_relaxed);
+  budget_->joined_marks.fetch_add(1, std::memory_order_relaxed);
 }
 
 }  // namespace weir::store

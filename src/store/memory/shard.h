@@ -19,10 +19,12 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "base/siphash.h"
 #include "limit/state.h"
+#include "store/memory/call_log.h"
 #include "store/memory/fresh_queue.h"
 #include "store/memory/rule_book.h"
 #include "weir/time.h"
@@ -31,7 +33,8 @@ namespace weir::store {
 
 // How many entries all shards of a store may hold, and what became of the rest.
 struct Budget {
-  explicit Budget(std::size_t max) : max_entries(max) {}
+  Budget(std::size_t entries_at_most, std::size_t marks_at_most)
+      : max_entries(entries_at_most), max_marks(marks_at_most) {}
 
   bool take() {
     std::size_t seen = entries.load(std::memory_order_relaxed);
@@ -46,11 +49,15 @@ struct Budget {
   const std::size_t max_entries;
   std::atomic<std::size_t> entries{0};
   std::atomic<std::uint64_t> evictions{0};  // of entries that were not fresh
+
+  const std::size_t max_marks;
+  std::atomic<std::size_t> marks{0};           // of all logs
+  std::atomic<std::uint64_t> joined_marks{0};  // for want of room: see CallLog::join_oldest()
 };
 
 struct Entry {
   Hash128 id;
-  limit::State state;
+  limit::State state;  // of a rule that keeps a log: which log, the moment of its newest call
   BookedRule* rule = nullptr;  // null: not in use
 };
 
@@ -75,6 +82,13 @@ class alignas(64) Shard {
   // Writes the state of `id` under `rule`, making room first where it is new.
   void put(Slot slot, const Hash128& id, BookedRule* rule, const limit::State& state, Instant now);
   void erase(Slot slot);
+
+  // The same for rules that keep a log: what `step` makes of a call of `cost`.
+  void put_log(Slot slot, const Hash128& id, BookedRule* rule, const limit::LogStep& step,
+               std::uint64_t cost, Instant now);
+  limit::LogView log_of(const Entry& entry) const { return logs_[entry.state.word[0]]->view(); }
+  // Takes calls out of the log (CallLog::take_out()); a log left empty goes.
+  void take_out(Slot slot, std::uint64_t cost, std::optional<std::int64_t> charged_at);
 
   // Drops entries that equal fresh, looking at no more than `most` candidates.
   std::size_t drop_fresh(Instant now, std::size_t most);
@@ -102,6 +116,7 @@ class alignas(64) Shard {
   Slot insert(const Hash128& id, BookedRule* rule, Instant now);
   void make_room(const Hash128& id, Instant now);
   Slot fullest_neighbour(const Hash128& id, Instant now) const;
+  Verdict peek(const Entry& entry, Instant now) const;
   bool try_drop(limit::Timeline timeline, std::int64_t now);
   void remove(Slot slot);  // as erase(), but keeps its part of the budget
   Slot take_slot();
@@ -110,6 +125,12 @@ class alignas(64) Shard {
   void grow_table();
   void queue_up(Slot slot);
   void rebuild_queues();
+  std::uint64_t open_log();
+  void close_log(const Entry& entry);
+  CallLog& log(const Entry& entry) { return *logs_[entry.state.word[0]]; }
+  // Keeps the budget's count right over what `change` does to a log.
+  template <typename Change>
+  void change_log(CallLog& log, Change change);
   FreshQueue& queue(limit::Timeline timeline) {
     return queues_[static_cast<std::size_t>(timeline)];
   }
@@ -118,6 +139,8 @@ class alignas(64) Shard {
   std::vector<Cell> cells_;
   std::vector<std::unique_ptr<Entry[]>> chunks_;
   std::array<FreshQueue, 2> queues_;  // by Timeline
+  std::vector<std::unique_ptr<CallLog>> logs_;
+  std::vector<std::uint64_t> free_logs_;
   std::array<RecentRule, kRecentRules> recent_rules_{};
   std::size_t live_ = 0;
   Slot slots_ = 0;     // ever used

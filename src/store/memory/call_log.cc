@@ -1,0 +1,77 @@
+#include "store/memory/call_log.h"
+
+#include <algorithm>
+
+namespace weir::store {
+
+void CallLog::apply(const limit::LogStep& step, std::uint64_t cost) {
+  if (step.clamp) {
+    for (auto mark = marks_.rbegin(); mark != marks_.rend() && mark->at > step.at; ++mark) {
+      mark->at = step.at;
+    }
+  }
+  if (!step.charge) return;
+  drop_front(step.expired);
+  const std::uint64_t total = (size() == 0 ? before_ : marks_.back().total) + cost;
+  if (size() > 0 && marks_.back().at == step.at) {
+    marks_.back().total = total;
+  } else {
+    marks_.push_back({step.at, total});
+  }
+}
+
+void CallLog::take_out(std::uint64_t cost, std::optional<std::int64_t> charged_at, Unknown order) {
+  if (charged_at) {
+    const auto mark = std::partition_point(
+        marks_.begin() + static_cast<std::ptrdiff_t>(head_), marks_.end(),
+        [&](const limit::Mark& candidate) { return candidate.at < *charged_at; });
+    if (mark == marks_.end() || mark->at != *charged_at) return;
+    take_from(static_cast<std::size_t>(mark - marks_.begin()), cost);
+    return;
+  }
+  while (cost > 0 && size() > 0) {
+    cost -= take_from(order == Unknown::kNewest ? marks_.size() - 1 : head_, cost);
+  }
+}
+
+bool CallLog::join_oldest() {
+  if (size() < 2) return false;
+  ++head_;
+  close_up();
+  return true;
+}
+
+void CallLog::drop_front(std::size_t count) {
+  if (count == 0) return;
+  before_ = marks_[head_ + count - 1].total;
+  head_ += count;
+  close_up();
+}
+
+// Says how many calls it took. Later marks' totals hold the calls of earlier ones.
+std::uint64_t CallLog::take_from(std::size_t index, std::uint64_t cost) {
+  const std::uint64_t earlier = index == head_ ? before_ : marks_[index - 1].total;
+  const std::uint64_t taken = std::min(cost, marks_[index].total - earlier);
+  for (std::size_t i = index; i < marks_.size(); ++i) marks_[i].total -= taken;
+  if (marks_[index].total == earlier) {
+    if (index == head_) {
+      ++head_;
+      close_up();
+    } else {
+      marks_.erase(marks_.begin() + static_cast<std::ptrdiff_t>(index));
+    }
+  }
+  return taken;
+}
+
+void CallLog::close_up() {
+  if (head_ * 2 < marks_.size()) return;
+  marks_.erase(marks_.begin(), marks_.begin() + static_cast<std::ptrdiff_t>(head_));
+  head_ = 0;
+  constexpr std::size_t kWorthShrinking = 64;
+  if (marks_.capacity() > kWorthShrinking && marks_.capacity() > 4 * marks_.size()) {
+    marks_.shrink_to_fit();
+  }
+}
+
+}  // namespace weir::store
