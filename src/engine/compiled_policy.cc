@@ -65,9 +65,12 @@ Error in_limit(const std::string& name, const Error& error) {
 
 }  // namespace
 
-Result<CompiledLimit> CompiledLimit::make(const policy::Limit& limit,
-                                          const policy::Policy& policy) {
+Result<CompiledLimit> CompiledLimit::make(const policy::Limit& limit, const policy::Policy& policy,
+                                          metrics::Registry* registry) {
   CompiledLimit compiled;
+  if (registry != nullptr) {
+    compiled.counting_ = std::make_unique<LimitCounters>(*registry, limit.name);
+  }
   compiled.written_ = &limit;
   if (limit.match) compiled.match_ = Matcher(*limit.match, policy.paths);
   compiled.for_messages_ = compiled.match_.names_message();
@@ -138,12 +141,13 @@ std::uint64_t CompiledLimit::cost(RequestView& request) const {
   return std::min(parsed.value_or(1), cost.max_cost.value_or(kHighest));
 }
 
-Result<std::shared_ptr<const CompiledPolicy>> CompiledPolicy::make(policy::Policy policy) {
+Result<std::shared_ptr<const CompiledPolicy>> CompiledPolicy::make(policy::Policy policy,
+                                                                   metrics::Registry* registry) {
   auto compiled = std::make_shared<CompiledPolicy>();
   compiled->policy_ = std::move(policy);
   std::size_t always = 0;
   for (const policy::Limit& limit : compiled->policy_.limits) {
-    auto made = CompiledLimit::make(limit, compiled->policy_);
+    auto made = CompiledLimit::make(limit, compiled->policy_, registry);
     if (!made) return in_limit(limit.name, made.error());
     if (!limit.match) always += limit.numbers.size();
     compiled->by_name_.emplace(limit.name, static_cast<EntryId>(compiled->limits_.size()));

@@ -15,6 +15,7 @@
 #include "engine/key.h"
 #include "engine/match_index.h"
 #include "engine/matcher.h"
+#include "engine/metrics.h"
 #include "limit/rule.h"
 #include "policy/policy.h"
 #include "weir/result.h"
@@ -34,8 +35,9 @@ using CounterSet = std::vector<Counter>;
 class CompiledLimit {
  public:
   // ERRORS: kInvalid where the state cannot hold the numbers, or two overrides count one key.
-  // REQUIRES: `limit` and `policy` outlive it.
-  static Result<CompiledLimit> make(const policy::Limit& limit, const policy::Policy& policy);
+  // REQUIRES: `limit`, `policy` and the registry (where there is one) outlive it.
+  static Result<CompiledLimit> make(const policy::Limit& limit, const policy::Policy& policy,
+                                    metrics::Registry* registry);
 
   // Whether the request meets this limit: matched, and not taken out again.
   bool applies(RequestView& request) const;
@@ -53,6 +55,8 @@ class CompiledLimit {
   const KeySpec& key() const { return key_; }
   bool shadow() const { return written_->mode == policy::Mode::kShadow; }
   bool for_messages() const { return for_messages_; }
+  // Where what this limit says is counted; null where nobody counts.
+  LimitCounters* counting() const { return counting_.get(); }
 
  private:
   CompiledLimit() = default;
@@ -63,6 +67,7 @@ class CompiledLimit {
   std::vector<Matcher> excepts_;
   KeySpec key_;
   bool for_messages_ = false;
+  std::unique_ptr<LimitCounters> counting_;
   CounterSet base_;
   StringMap<CounterSet> tiers_;
   StringMap<std::shared_ptr<const CounterSet>> overrides_;  // WHY shared: several readings of a key
@@ -71,7 +76,8 @@ class CompiledLimit {
 class CompiledPolicy {
  public:
   // ERRORS: kInvalid, naming the limit.
-  static Result<std::shared_ptr<const CompiledPolicy>> make(policy::Policy policy);
+  static Result<std::shared_ptr<const CompiledPolicy>> make(policy::Policy policy,
+                                                            metrics::Registry* registry = nullptr);
 
   const policy::Policy& policy() const { return policy_; }
   const std::vector<CompiledLimit>& limits() const { return limits_; }

@@ -238,12 +238,22 @@ void refund_charged(store::Store& store, const Pending& pending, Instant charged
   if (!charged.empty()) store.refund(charged, pending.now);
 }
 
+void count(const Pending& pending, const Decision& decision) {
+  for (std::size_t i = 0; i < pending.met.size(); ++i) {
+    LimitCounters* counting = pending.met[i].limit->counting();
+    if (counting == nullptr) continue;
+    const LimitDecision& one = decision.limits[i];
+    counting->count(one.verdict, one.source, one.shadow, decision.allowed);
+  }
+}
+
 // `admission`: what the store said of the charges whose outcome is known.
 void finish(store::Store& store, std::unique_ptr<Pending> pending, store::Admission admission) {
   Decision& decision = pending->decision;
   decision.limits.reserve(pending->met.size());
   for (const Met& met : pending->met) decision.limits.push_back(judge(*pending, met));
   conclude(decision);
+  count(*pending, decision);
   decision.at = admission.at;
   if (admission.admitted && !decision.allowed) refund_charged(store, *pending, admission.at);
   const Engine::Done done = std::move(pending->done);
@@ -274,11 +284,12 @@ void keep_missing_keys_only(Pending& pending) {
 
 }  // namespace
 
-Engine::Engine(store::Store& store) : store_(store) {}
+Engine::Engine(store::Store& store, metrics::Registry* registry)
+    : store_(store), registry_(registry) {}
 Engine::~Engine() = default;
 
 Result<bool> Engine::install(policy::Policy policy) {
-  auto compiled = CompiledPolicy::make(std::move(policy));
+  auto compiled = CompiledPolicy::make(std::move(policy), registry_);
   if (!compiled) return compiled.error();
   current_.store(std::move(*compiled), std::memory_order_release);
   return true;

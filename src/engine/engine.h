@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/metrics.h"
 #include "engine/attributes.h"
 #include "policy/policy.h"
 #include "store/store.h"
@@ -68,8 +69,9 @@ struct Decision {
 
 class Engine {
  public:
-  // REQUIRES: the store outlives the engine.
-  explicit Engine(store::Store& store);
+  // `registry`, where given, counts every limit met (metrics.h).
+  // REQUIRES: the store and the registry outlive the engine.
+  explicit Engine(store::Store& store, metrics::Registry* registry = nullptr);
   ~Engine();
 
   // Puts a policy in force. ERRORS: kInvalid when its numbers cannot be held; then nothing changes.
@@ -90,6 +92,7 @@ class Engine {
 
  private:
   store::Store& store_;
+  metrics::Registry* const registry_;
   std::atomic<std::shared_ptr<const CompiledPolicy>> current_;
 };
 
