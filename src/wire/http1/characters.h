@@ -8,21 +8,19 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string_view>
 
 namespace weir::http1 {
 
 enum CharClass : std::uint8_t {
-  kTokenChar = 1,     // of methods, header names, list tokens
-  kTargetChar = 2,    // of a request target: visible ASCII but '#'
-  kPathChar = 4,      // the same without '?'
-  kFieldChar = 8,     // of a header's value: visible ASCII, bytes from 0x80, blank, tab
-  kHexDigit = 16,     // of chunk sizes and percent-encodings
-  kRegNameChar = 32,  // of a host's name (RFC 3986 section 3.2.2, without the comma)
+  kTokenChar = 1,      // of methods, header names, list tokens
+  kTargetChar = 2,     // of a request target: visible ASCII but '#'
+  kPlainHostChar = 4,  // of most hosts' names: letters, digits, - . _
+  kFieldChar = 8,      // of a header's value: visible ASCII, bytes from 0x80, blank, tab
+  kHexDigit = 16,      // of chunk sizes and percent-encodings
+  kRegNameChar = 32,   // of a host's name (RFC 3986 section 3.2.2, without the comma)
   kDigit = 64,
 };
 
@@ -46,7 +44,7 @@ constexpr std::array<std::uint8_t, 256> make_classes() {
     unsigned bits = 0;
     if (alphanumeric || is_one_of(c, "!#$%&'*+-.^_`|~")) bits |= kTokenChar;
     if (visible && c != '#') bits |= kTargetChar;
-    if (visible && c != '#' && c != '?') bits |= kPathChar;
+    if (alphanumeric || is_one_of(c, "-._")) bits |= kPlainHostChar;
     if (visible || c >= 0x80 || c == ' ' || c == '\t') bits |= kFieldChar;
     if (hex) bits |= kHexDigit;
     if (alphanumeric || is_one_of(c, "-._~%!$&'()*+;=")) bits |= kRegNameChar;
@@ -75,30 +73,6 @@ inline bool all_are(std::string_view text, CharClass wanted) {
 inline const char* skip(const char* at, const char* end, CharClass wanted) {
   while (at != end && is(*at, wanted)) ++at;
   return at;
-}
-
-// skip(at, end, kFieldChar), eight bytes at a time: values are most of what a head holds.
-// A byte of a word is suspect when it is below 0x20 or equal to 0x7f; only then is it looked up.
-inline const char* skip_field_value(const char* at, const char* end) {
-  constexpr std::uint64_t kOnes = 0x0101010101010101;
-  constexpr std::uint64_t kHigh = 0x8080808080808080;
-  while (end - at >= 8) {
-    std::uint64_t word;
-    std::memcpy(&word, at, sizeof word);
-    const std::uint64_t below_blank = (word - kOnes * 0x20) & ~word;
-    const std::uint64_t deletes = word ^ (kOnes * 0x7f);
-    const std::uint64_t is_delete = (deletes - kOnes) & ~deletes;
-    const std::uint64_t suspect = (below_blank | is_delete) & kHigh;
-    if (suspect == 0) {
-      at += 8;
-      continue;
-    }
-    // The lowest suspect is exact; a borrow can only taint bytes above it.
-    if constexpr (std::endian::native == std::endian::little) at += std::countr_zero(suspect) / 8;
-    if (!is(*at, kFieldChar)) return at;
-    ++at;
-  }
-  return skip(at, end, kFieldChar);
 }
 
 inline char to_lower(char c) {

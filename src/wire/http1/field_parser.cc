@@ -1,6 +1,7 @@
 #include "wire/http1/field_parser.h"
 
 #include "wire/http1/characters.h"
+#include "wire/http1/scan.h"
 
 namespace weir::http1 {
 
@@ -9,15 +10,56 @@ namespace {
 // Longer names are nobody's, and 16 bits hold this length.
 constexpr std::ptrdiff_t kMaxNameBytes = 1024;
 
+bool is_blank(char c) {
+  return c == ' ' || c == '\t';
+}
+
 }  // namespace
+
+inline void FieldParser::keep_value(const char* base, const char* end) {
+  const char* const begin = base + field_.value_begin;
+  while (end != begin && is_blank(end[-1])) --end;
+  field_.value_size = static_cast<std::uint32_t>(end - begin);
+  field_.id = may_be_known(field_.name_size)
+                  ? identify({base + field_.name_begin, field_.name_size})
+                  : HeaderId::kOther;
+  table_.add(field_);
+}
 
 Progress FieldParser::parse(std::string_view data, std::uint32_t& position) {
   Cursor in{data.data(), data.data() + position, data.data() + data.size()};
+  if (state_ == State::kLine) take_whole_lines(in);
   while (take_line(in)) {
   }
   position = in.offset();
   if (state_ == State::kDone) return Progress::kComplete;
   return error_.message.empty() ? Progress::kNeedMore : Progress::kError;
+}
+
+// Lines that have arrived whole and are right, which is nearly all there is. Stops before the first
+// that is not: the steps below know how to wait and how to refuse.
+void FieldParser::take_whole_lines(Cursor& in) {
+  for (;;) {
+    if (in.end - in.at >= 2 && in.at[0] == '\r' && in.at[1] == '\n') {
+      in.at += 2;
+      state_ = State::kDone;
+      return;
+    }
+    if (table_.size == table_.slots.size()) return;
+    const char* const name = in.at;
+    const char* const colon = skip_token(name, in.end);
+    if (colon == in.end || *colon != ':') return;
+    if (colon == name || colon - name > kMaxNameBytes) return;
+    const char* value = colon + 1;
+    while (value != in.end && is_blank(*value)) ++value;
+    const char* const line_end = skip_field_value(value, in.end);
+    if (in.end - line_end < 2 || line_end[0] != '\r' || line_end[1] != '\n') return;
+    field_.name_begin = in.offset();
+    field_.name_size = static_cast<std::uint16_t>(colon - name);
+    field_.value_begin = static_cast<std::uint32_t>(value - in.base);
+    keep_value(in.base, line_end);
+    in.at = line_end + 2;
+  }
 }
 
 // One line, from wherever it was left.
@@ -55,7 +97,7 @@ inline bool FieldParser::begin_line(Cursor& in) {
     return true;
   }
   if (!is(*in.at, kTokenChar)) return fail_line_start(*in.at);
-  if (slots_.size() == max_fields_) return fail(431, "too many header fields; send fewer");
+  if (table_.size == table_.slots.size()) return fail(431, "too many header fields; send fewer");
   field_.name_begin = in.offset();
   state_ = State::kName;
   return true;
@@ -65,7 +107,7 @@ inline bool FieldParser::take_name(Cursor& in) {
   const char* const begin = in.base + field_.name_begin;
   const bool bounded = in.end - begin > kMaxNameBytes;
   const char* const limit = bounded ? begin + kMaxNameBytes + 1 : in.end;
-  in.at = skip(in.at, limit, kTokenChar);
+  in.at = skip_token(in.at, limit);
   if (in.at == limit) {
     return bounded ? fail(431, "header name is longer than 1024 bytes") : false;
   }
@@ -77,7 +119,7 @@ inline bool FieldParser::take_name(Cursor& in) {
 }
 
 inline bool FieldParser::take_blanks(Cursor& in) {
-  while (in.at != in.end && (*in.at == ' ' || *in.at == '\t')) ++in.at;
+  while (in.at != in.end && is_blank(*in.at)) ++in.at;
   if (in.at == in.end) return false;
   field_.value_begin = in.offset();
   state_ = State::kValue;
@@ -103,39 +145,27 @@ inline bool FieldParser::take_line_feed(Cursor& in, State next) {
   return true;
 }
 
-void FieldParser::keep_value(const char* base, const char* end) {
-  const char* const begin = base + field_.value_begin;
-  while (end != begin && (end[-1] == ' ' || end[-1] == '\t')) --end;
-  field_.value_size = static_cast<std::uint32_t>(end - begin);
-  field_.id = identify({base + field_.name_begin, field_.name_size});
-  repeated_ |= seen_ & Headers::bit(field_.id);
-  seen_ |= Headers::bit(field_.id);
-  slots_.push_back(field_);
-}
-
 bool FieldParser::fail(int status, std::string_view message) {
   error_ = {status, message};
   return false;
 }
 
 bool FieldParser::fail_line_start(char c) {
-  if (c == ' ' || c == '\t') return fail(400, "folded header line; put the value on one line");
+  if (is_blank(c)) return fail(400, "folded header line; put the value on one line");
   if (c == ':') return fail(400, "header without a name");
   if (c == '\n') return fail(400, "line feed without carriage return in the headers");
   return fail(400, "byte that may not stand in a header name");
 }
 
 bool FieldParser::fail_name_end(char c) {
-  if (c == ' ' || c == '\t') return fail(400, "blank before the colon of a header");
+  if (is_blank(c)) return fail(400, "blank before the colon of a header");
   if (c == '\r' || c == '\n') return fail(400, "header line without a colon");
   return fail(400, "byte that may not stand in a header name");
 }
 
 void FieldParser::reset() {
   state_ = State::kLine;
-  seen_ = 0;
-  repeated_ = 0;
-  slots_.clear();
+  table_.clear();
   error_ = {};
 }
 

@@ -14,7 +14,6 @@
 
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
 #include "wire/http1/headers.h"
 #include "wire/http1/parse.h"
@@ -23,22 +22,15 @@ namespace weir::http1 {
 
 class FieldParser {
  public:
-  explicit FieldParser(std::uint32_t max_fields) : max_fields_(max_fields) {
-    slots_.reserve(max_fields);
-  }
+  explicit FieldParser(std::uint32_t max_fields) : table_(max_fields) {}
 
   // Goes on at `position` of `data`, which holds the same bytes as before and perhaps more.
   // Advances `position`: to the end of the section, to the byte at fault, or to the end of data.
   Progress parse(std::string_view data, std::uint32_t& position);
 
   const ParseError& error() const { return error_; }
-  Headers headers(const char* base) const {
-    return {base, slots_.data(), static_cast<std::uint32_t>(slots_.size()), seen_};
-  }
-  bool seen(HeaderId id) const { return (seen_ & Headers::bit(id)) != 0; }
-  bool repeated(HeaderId id) const { return (repeated_ & Headers::bit(id)) != 0; }
-  // Whether any field's name has a meaning for framing or for the connection.
-  bool anything_special() const { return (seen_ & ~Headers::bit(HeaderId::kOther)) != 0; }
+  // REQUIRES: parse() answered kComplete. Lives as long as the parser and until reset().
+  Headers headers(const char* base) const { return {base, table_}; }
 
   void reset();
 
@@ -52,6 +44,7 @@ class FieldParser {
     std::uint32_t offset() const { return static_cast<std::uint32_t>(at - base); }
   };
 
+  void take_whole_lines(Cursor& in);
   // Each takes one part of a line and says whether to go on: not at the end of the data, nor after
   // a fault.
   bool begin_line(Cursor& in);
@@ -67,11 +60,8 @@ class FieldParser {
   void keep_value(const char* base, const char* end);
 
   State state_ = State::kLine;
-  std::uint32_t max_fields_;
-  std::uint32_t seen_ = 0;
-  std::uint32_t repeated_ = 0;
   FieldSlot field_;  // the line being read
-  std::vector<FieldSlot> slots_;
+  FieldTable table_;
   ParseError error_;
 };
 

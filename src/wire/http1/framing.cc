@@ -45,17 +45,17 @@ std::optional<std::uint64_t> parse_length(std::string_view text) {
   return value;
 }
 
-std::optional<Body> read_framing(const FieldParser& fields, const Headers& headers,
-                                 int minor_version, Body::Kind fallback, ParseError& error) {
+std::optional<Body> read_framing(const Headers& headers, int minor_version, Body::Kind fallback,
+                                 ParseError& error) {
   const auto refuse = [&](ParseError why) {
     error = why;
     return std::nullopt;
   };
-  const bool has_length = fields.seen(HeaderId::kContentLength);
-  if (fields.seen(HeaderId::kTransferEncoding)) {
+  const bool has_length = headers.has(HeaderId::kContentLength);
+  if (headers.has(HeaderId::kTransferEncoding)) {
     if (has_length) return refuse({400, "content-length beside transfer-encoding; send one"});
     if (minor_version == 0) return refuse({400, "transfer-encoding does not exist in HTTP/1.0"});
-    if (fields.repeated(HeaderId::kTransferEncoding)) {
+    if (headers.repeated(HeaderId::kTransferEncoding)) {
       return refuse({400, "transfer-encoding stands twice; send it once"});
     }
     const std::string_view value = headers.find(HeaderId::kTransferEncoding).value;
@@ -63,7 +63,7 @@ std::optional<Body> read_framing(const FieldParser& fields, const Headers& heade
     return Body{Body::Kind::kChunked, 0};
   }
   if (!has_length) return Body{fallback, 0};
-  if (fields.repeated(HeaderId::kContentLength)) {
+  if (headers.repeated(HeaderId::kContentLength)) {
     return refuse({400, "content-length stands twice; send it once"});
   }
   const auto length = parse_length(headers.find(HeaderId::kContentLength).value);

@@ -10,7 +10,6 @@
 #include <optional>
 #include <string_view>
 
-#include "wire/http1/field_parser.h"
 #include "wire/http1/headers.h"
 #include "wire/http1/parse.h"
 
@@ -33,8 +32,7 @@ std::optional<std::uint64_t> parse_length(std::string_view text);
 
 // What Content-Length and Transfer-Encoding say; `fallback` when neither stands there. Nothing when
 // they are wrong, and then `error` says how (with the status a server answers).
-// REQUIRES: `fields` has completed.
-std::optional<Body> read_framing(const FieldParser& fields, const Headers& headers,
-                                 int minor_version, Body::Kind fallback, ParseError& error);
+std::optional<Body> read_framing(const Headers& headers, int minor_version, Body::Kind fallback,
+                                 ParseError& error);
 
 }  // namespace weir::http1

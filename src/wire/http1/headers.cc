@@ -65,14 +65,13 @@ bool is_hop_by_hop(HeaderId id) {
   return (kNames & Headers::bit(id)) != 0;
 }
 
-Found Headers::find(HeaderId id) const {
-  Found found;
-  if (!has(id)) return found;
-  for (const Header header : *this) {
-    if (header.id != id) continue;
-    if (found.count++ == 0) found.value = header.value;
+// How many fields have the name of the one at `first`, that one included.
+std::uint32_t Headers::count_from(std::size_t first) const {
+  std::uint32_t count = 0;
+  for (std::size_t i = first; i < size(); ++i) {
+    if (table_->slots[i].id == table_->slots[first].id) ++count;
   }
-  return found;
+  return count;
 }
 
 Found Headers::find(std::string_view name) const {

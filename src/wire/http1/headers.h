@@ -9,10 +9,12 @@
 
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <string_view>
+#include <vector>
 
 namespace weir::http1 {
 
@@ -37,7 +39,16 @@ enum class HeaderId : std::uint8_t {
   kVia,
 };
 
+inline constexpr std::size_t kHeaderIds = 17;
+
 HeaderId identify(std::string_view name);
+
+// Whether any well-known name has this many bytes: what spares most names the look.
+inline bool may_be_known(std::size_t size) {
+  constexpr std::uint32_t kSizes = 1u << 2 | 1u << 3 | 1u << 4 | 1u << 6 | 1u << 7 | 1u << 10 |
+                                   1u << 12 | 1u << 14 | 1u << 16 | 1u << 17 | 1u << 18 | 1u << 19;
+  return size < 20 && (kSizes >> size & 1) != 0;
+}
 
 // Whether a field belongs to one connection and not to the message (RFC 9110 section 7.6.1): the
 // fixed names only; those that a Connection field lists are asked with Headers::lists.
@@ -68,26 +79,47 @@ struct FieldSlot {
   HeaderId id = HeaderId::kOther;
 };
 
+// All fields of a head, and where each well-known name stands first.
+struct FieldTable {
+  explicit FieldTable(std::uint32_t max) : slots(max) {}
+
+  std::vector<FieldSlot> slots;  // as many as there may be; `size` of them are in use
+  std::uint32_t size = 0;
+  std::uint32_t seen = 0;                       // a bit for each HeaderId
+  std::uint32_t repeated = 0;                   // those that stand more than once
+  std::array<std::uint32_t, kHeaderIds> first;  // of those seen: an index into slots
+
+  // REQUIRES: size < slots.size().
+  void add(const FieldSlot& slot);
+  void clear() { size = seen = repeated = 0; }
+};
+
 class Headers {
  public:
   Headers() = default;
-  Headers(const char* base, const FieldSlot* slots, std::uint32_t size, std::uint32_t seen)
-      : base_(base), slots_(slots), size_(size), seen_(seen) {}
+  Headers(const char* base, const FieldTable& table) : base_(base), table_(&table) {}
 
-  std::size_t size() const { return size_; }
-  bool empty() const { return size_ == 0; }
+  std::size_t size() const { return table_ == nullptr ? 0 : table_->size; }
+  bool empty() const { return size() == 0; }
 
   // REQUIRES: index < size().
   Header operator[](std::size_t index) const {
-    const FieldSlot& slot = slots_[index];
+    const FieldSlot& slot = table_->slots[index];
     return {{base_ + slot.name_begin, slot.name_size},
             {base_ + slot.value_begin, slot.value_size},
             slot.id};
   }
 
-  bool has(HeaderId id) const { return (seen_ & bit(id)) != 0; }
+  bool has(HeaderId id) const { return table_ != nullptr && (table_->seen & bit(id)) != 0; }
+  bool repeated(HeaderId id) const {
+    return table_ != nullptr && (table_->repeated & bit(id)) != 0;
+  }
   // REQUIRES: id is not kOther.
-  Found find(HeaderId id) const;
+  Found find(HeaderId id) const {
+    if (!has(id)) return {};
+    const std::size_t first = table_->first[static_cast<std::size_t>(id)];
+    return {(*this)[first].value, repeated(id) ? count_from(first) : 1};
+  }
   Found find(std::string_view name) const;
 
   // Whether a comma-separated list field (all its lines) names the token, compared without case:
@@ -117,14 +149,25 @@ class Headers {
     std::size_t index_;
   };
   Iterator begin() const { return {this, 0}; }
-  Iterator end() const { return {this, size_}; }
+  Iterator end() const { return {this, size()}; }
 
  private:
+  std::uint32_t count_from(std::size_t first) const;
+
   const char* base_ = nullptr;
-  const FieldSlot* slots_ = nullptr;
-  std::uint32_t size_ = 0;
-  std::uint32_t seen_ = 0;
+  const FieldTable* table_ = nullptr;
 };
+
+inline void FieldTable::add(const FieldSlot& slot) {
+  const std::uint32_t bit = Headers::bit(slot.id);
+  if ((seen & bit) == 0) {
+    seen |= bit;
+    first[static_cast<std::size_t>(slot.id)] = size;
+  } else {
+    repeated |= bit;
+  }
+  slots[size++] = slot;
+}
 
 // Whether the connection outlives the message, as its Connection fields and version say.
 bool keeps_alive(const Headers& headers, int minor_version);

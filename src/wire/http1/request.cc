@@ -1,8 +1,10 @@
 #include "wire/http1/request.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "wire/http1/characters.h"
+#include "wire/http1/scan.h"
 #include "wire/http1/version.h"
 
 namespace weir::http1 {
@@ -26,6 +28,7 @@ RequestParser::RequestParser(const Limits& limits)
 // Each step goes on where the one before it ended, and falls into the next.
 Progress RequestParser::parse(std::string_view data) {
   const std::string_view in = data.substr(0, limits_.max_head_bytes);
+  if (state_ == State::kStart) take_whole_line(in);
   switch (state_) {
     case State::kStart:
       if (!start(in)) break;
@@ -57,6 +60,36 @@ Progress RequestParser::parse(std::string_view data) {
   return Progress::kError;
 }
 
+// The line of nearly every request, once it has arrived whole. What is unusual in any way is left
+// to the steps below, which know how to wait and how to refuse.
+bool RequestParser::take_whole_line(std::string_view data) {
+  constexpr std::string_view kEnd = " HTTP/1.1\r\n";
+  const char* const begin = data.data();
+  const char* const end = begin + data.size();
+  const char* method_end = begin;
+  while (method_end != end && *method_end >= 'A' && *method_end <= 'Z') ++method_end;
+  const auto method_size = static_cast<std::uint32_t>(method_end - begin);
+  if (method_size == 0 || method_size > kMaxMethodBytes) return false;
+  if (end - method_end < 2 || method_end[0] != ' ' || method_end[1] != '/') return false;
+  if (data.substr(0, method_size) == "CONNECT") return false;
+
+  const char* const target = method_end + 1;
+  const char* const path_end = skip_path(target, end);
+  const char* const target_end =
+      path_end != end && *path_end == '?' ? skip_target(path_end, end) : path_end;
+  if (target_end - target > static_cast<std::ptrdiff_t>(limits_.max_target_bytes)) return false;
+  if (end - target_end < static_cast<std::ptrdiff_t>(kEnd.size())) return false;
+  if (std::memcmp(target_end, kEnd.data(), kEnd.size()) != 0) return false;
+
+  method_ = {0, method_size};
+  target_ = {method_size + 1, static_cast<std::uint32_t>(target_end - target)};
+  path_size_ = static_cast<std::uint32_t>(path_end - target);
+  head_.minor_version = 1;
+  position_ = static_cast<std::uint32_t>(target_end - begin + kEnd.size());
+  state_ = State::kFields;
+  return true;
+}
+
 // RFC 9112 section 2.2: some clients end a body with a line too many.
 bool RequestParser::start(std::string_view data) {
   if (data.empty()) return false;
@@ -83,7 +116,7 @@ bool RequestParser::take_method(std::string_view data) {
   const char* const begin = data.data() + begin_;
   const char* const end = data.data() + data.size();
   const char* const limit = end - begin > kMaxMethodBytes ? begin + kMaxMethodBytes + 1 : end;
-  const char* const at = skip(data.data() + position_, limit, kTokenChar);
+  const char* const at = skip_token(data.data() + position_, limit);
   position_ = static_cast<std::uint32_t>(at - data.data());
   method_ = {begin_, position_ - begin_};
   if (method_.size > kMaxMethodBytes) return fail(501, "method is longer than any known one");
@@ -100,7 +133,7 @@ bool RequestParser::take_target(std::string_view data) {
   const char* const end = data.data() + data.size();
   const auto max = static_cast<std::ptrdiff_t>(limits_.max_target_bytes);
   const char* const limit = end - begin > max ? begin + max + 1 : end;
-  const char* const at = skip(data.data() + position_, limit, kTargetChar);
+  const char* const at = skip_target(data.data() + position_, limit);
   position_ = static_cast<std::uint32_t>(at - data.data());
   target_.size = position_ - target_.begin;
   if (target_.size > limits_.max_target_bytes) return fail(414, "request target is too long");
@@ -149,39 +182,55 @@ bool RequestParser::finish(std::string_view data) {
   head_.method = data.substr(method_.begin, method_.size);
   head_.target = data.substr(target_.begin, target_.size);
   head_.headers = fields_.headers(base_);
-  Target target;
-  if (!read_target(head_.method, head_.target, target, error_)) return refuse();
-  head_.form = target.form;
-  head_.path = target.path;
-  head_.query = target.query;
-  head_.has_query = target.has_query;
-  if (!read_host(target.authority)) return false;
-  const auto body =
-      read_framing(fields_, head_.headers, head_.minor_version, Body::Kind::kNone, error_);
-  if (!body) return refuse();
-  head_.body = *body;
+  if (!read_target_and_host()) return false;
+  head_.body = {};
+  if (head_.headers.has(HeaderId::kContentLength) ||
+      head_.headers.has(HeaderId::kTransferEncoding)) {
+    const auto body = read_framing(head_.headers, head_.minor_version, Body::Kind::kNone, error_);
+    if (!body) return refuse();
+    head_.body = *body;
+  }
   if (!read_expect()) return false;
   read_connection();
   state_ = State::kComplete;
   return true;
 }
 
+bool RequestParser::read_target_and_host() {
+  if (path_size_ != 0) {
+    head_.form = TargetForm::kOrigin;
+    head_.path = head_.target.substr(0, path_size_);
+    head_.has_query = path_size_ < target_.size;
+    head_.query = head_.has_query ? head_.target.substr(path_size_ + 1) : std::string_view{};
+    return read_host({});
+  }
+  Target target;
+  if (!read_target(head_.method, head_.target, target, error_)) return refuse();
+  head_.form = target.form;
+  head_.path = target.path;
+  head_.query = target.query;
+  head_.has_query = target.has_query;
+  return read_host(target.authority);
+}
+
 bool RequestParser::read_host(std::string_view authority) {
   head_.host = authority;
-  if (!fields_.seen(HeaderId::kHost)) {
+  const Found host = head_.headers.find(HeaderId::kHost);
+  if (!host) {
     return head_.minor_version == 0 || fail(400, "HTTP/1.1 request without a host header");
   }
-  if (fields_.repeated(HeaderId::kHost)) return fail(400, "host stands twice; send it once");
-  const std::string_view host = head_.headers.find(HeaderId::kHost).value;
-  if (!is_valid_host(host)) return fail(400, "host header is not a host and an optional port");
-  if (authority.empty()) head_.host = host;
+  if (host.repeated()) return fail(400, "host stands twice; send it once");
+  if (!is_valid_host(host.value)) {
+    return fail(400, "host header is not a host and an optional port");
+  }
+  if (authority.empty()) head_.host = host.value;
   return true;
 }
 
 // RFC 9110 section 10.1.1; HTTP/1.0 knows no 100, and its Expect is not looked at.
 bool RequestParser::read_expect() {
   head_.expect_continue = false;
-  if (!fields_.seen(HeaderId::kExpect) || head_.minor_version == 0) return true;
+  if (!head_.headers.has(HeaderId::kExpect) || head_.minor_version == 0) return true;
   const Found found = head_.headers.find(HeaderId::kExpect);
   if (found.repeated() || !equals_ignore_case(found.value, "100-continue")) {
     return fail(417, "only expect: 100-continue can be met");
@@ -191,8 +240,13 @@ bool RequestParser::read_expect() {
 }
 
 void RequestParser::read_connection() {
+  if (!head_.headers.has(HeaderId::kConnection)) {
+    head_.keep_alive = head_.minor_version == 1;
+    head_.upgrade = false;
+    return;
+  }
   head_.keep_alive = keeps_alive(head_.headers, head_.minor_version);
-  head_.upgrade = head_.minor_version == 1 && fields_.seen(HeaderId::kUpgrade) &&
+  head_.upgrade = head_.minor_version == 1 && head_.headers.has(HeaderId::kUpgrade) &&
                   head_.headers.lists(HeaderId::kConnection, "upgrade");
 }
 
@@ -213,9 +267,8 @@ void RequestParser::reset() {
   state_ = State::kStart;
   position_ = 0;
   begin_ = 0;
+  path_size_ = 0;
   fields_.reset();
-  head_ = {};
-  error_ = {};
 }
 
 bool RequestParser::fail(int status, std::string_view message) {

@@ -73,6 +73,7 @@ class RequestParser {
     std::uint32_t size = 0;
   };
 
+  bool take_whole_line(std::string_view data);
   bool start(std::string_view data);
   bool take_empty_line(std::string_view data);
   bool take_method(std::string_view data);
@@ -80,6 +81,7 @@ class RequestParser {
   bool take_version(std::string_view data);
   bool take_fields(std::string_view data);
   bool finish(std::string_view data);
+  bool read_target_and_host();
   bool read_host(std::string_view authority);
   void read_connection();
   bool read_expect();
@@ -94,6 +96,7 @@ class RequestParser {
   std::uint32_t begin_ = 0;     // of the request line
   Span method_;
   Span target_;
+  std::uint32_t path_size_ = 0;  // of an origin-form target, where known; else 0
   FieldParser fields_;
   RequestHead head_;
   ParseError error_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "wire/http1/characters.h"
+#include "wire/http1/scan.h"
 #include "wire/http1/version.h"
 
 namespace weir::http1 {
@@ -116,7 +117,7 @@ bool ResponseParser::finish(std::string_view data, bool to_head) {
   head_.headers = fields_.headers(base_);
   ParseError error;
   const auto body =
-      read_framing(fields_, head_.headers, head_.minor_version, Body::Kind::kUntilClose, error);
+      read_framing(head_.headers, head_.minor_version, Body::Kind::kUntilClose, error);
   if (!body) return fail(error.message);
   head_.body = has_no_body(head_.status, to_head) ? Body{} : *body;
   head_.keep_alive =
@@ -135,8 +136,6 @@ void ResponseParser::reset() {
   state_ = State::kVersion;
   position_ = 0;
   fields_.reset();
-  head_ = {};
-  error_ = {};
 }
 
 bool ResponseParser::fail(std::string_view message) {

@@ -1,5 +1,7 @@
 #include "wire/http1/target.h"
 
+#include <algorithm>
+
 #include "wire/http1/characters.h"
 
 namespace weir::http1 {
@@ -91,20 +93,20 @@ bool is_implied_path(std::string_view path) {
 }
 
 bool is_valid_host(std::string_view host) {
-  std::string_view port;
-  if (!host.empty() && host.front() == '[') {
-    const std::size_t close = host.find(']');
-    if (close == std::string_view::npos) return false;
-    if (!is_valid_literal(host.substr(1, close - 1))) return false;
-    port = host.substr(close + 1);
-    if (!port.empty() && port.front() != ':') return false;
+  const char* const begin = host.data();
+  const char* const end = begin + host.size();
+  const char* at = skip(begin, end, kPlainHostChar);
+  if (at == end && at != begin) return true;  // as most are
+  if (at != end && *at == '[') {
+    if (at != begin) return false;
+    at = std::find(at, end, ']');
+    if (at == end || !is_valid_literal({begin + 1, at})) return false;
+    ++at;
   } else {
-    const std::size_t colon = host.find(':');
-    const std::string_view name = host.substr(0, colon);
-    if (name.empty() || !all_are(name, kRegNameChar) || has_bad_escape(name)) return false;
-    if (colon != std::string_view::npos) port = host.substr(colon);
+    at = skip(at, end, kRegNameChar);
+    if (at == begin || has_bad_escape({begin, at})) return false;
   }
-  return port.empty() || is_valid_port(port.substr(1));
+  return at == end || (*at == ':' && is_valid_port({at + 1, end}));
 }
 
 }  // namespace weir::http1

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "wire/http1/characters.h"
+#include "wire/http1/scan.h"
 
 namespace weir::http1 {
 
