@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "engine/rate_limit_item.h"
 #include "store/store.h"
 
 namespace weir::engine {
@@ -39,13 +40,18 @@ std::optional<std::uint64_t> parse_cost(std::string_view text) {
   return std::max<std::uint64_t>(value, 1);
 }
 
-Result<CounterSet> make_counters(const policy::NumberSet& numbers, const std::string& name) {
+// `limit`: the limit's name; `suffix`: which of its sets of numbers.
+Result<CounterSet> make_counters(const policy::NumberSet& numbers, const std::string& limit,
+                                 const std::string& suffix) {
   CounterSet counters;
   for (const Numbers& pair : numbers) {
     auto rule = limit::Rule::make(pair);
     if (!rule) return rule.error();
-    const std::size_t place = counters.size() + 1;
-    counters.push_back({place == 1 ? name : name + '#' + std::to_string(place), std::move(*rule)});
+    std::string name = limit + suffix;
+    if (!counters.empty()) name += '#' + std::to_string(counters.size() + 1);
+    std::string item;
+    append_policy_item(item, limit, pair, rule->quota());
+    counters.push_back({std::move(name), std::move(*rule), std::move(item)});
   }
   return counters;
 }
@@ -78,11 +84,11 @@ Result<CompiledLimit> CompiledLimit::make(const policy::Limit& limit, const poli
     compiled.excepts_.emplace_back(except, policy.paths);
   }
   compiled.key_ = KeySpec(limit.key, policy);
-  auto base = make_counters(limit.numbers, limit.name);
+  auto base = make_counters(limit.numbers, limit.name, "");
   if (!base) return base.error();
   compiled.base_ = std::move(*base);
   for (const auto& [tier, numbers] : limit.tiers) {
-    auto counters = make_counters(numbers, limit.name + "@tier:" + tier);
+    auto counters = make_counters(numbers, limit.name, "@tier:" + tier);
     if (!counters) return counters.error();
     compiled.tiers_.emplace(tier, std::move(*counters));
   }
@@ -93,7 +99,7 @@ Result<CompiledLimit> CompiledLimit::make(const policy::Limit& limit, const poli
 Result<bool> CompiledLimit::add_overrides() {
   overrides_.reserve(written_->overrides.size());
   for (const policy::Override& one : written_->overrides) {
-    auto counters = make_counters(one.numbers, written_->name + "@override");
+    auto counters = make_counters(one.numbers, written_->name, "@override");
     if (!counters) return counters.error();
     const auto shared = std::make_shared<const CounterSet>(std::move(*counters));
     const auto keys = key_.read_values(one.key);

@@ -29,6 +29,7 @@ namespace weir::engine {
 struct Counter {
   std::string name;
   limit::Rule rule;
+  std::string policy_item;  // as RateLimit-Policy lists it
 };
 using CounterSet = std::vector<Counter>;
 

@@ -132,6 +132,11 @@ policy::OnError on_error(const Pending& pending, const Met& met) {
   return own ? *own : pending.decision.policy->policy().store.on_error;
 }
 
+void set_counter(LimitDecision& one, const Counter& counter) {
+  one.numbers = &counter.rule.numbers();
+  one.policy_item = counter.policy_item;
+}
+
 LimitDecision describe(const Met& met) {
   LimitDecision one;
   one.limit = &met.limit->written();
@@ -140,7 +145,7 @@ LimitDecision describe(const Met& met) {
   one.cost = met.cost;
   one.key_begin = met.key_begin;
   one.key_size = met.key_size;
-  one.numbers = &met.counters->front().rule.numbers();
+  set_counter(one, met.counters->front());
   return one;
 }
 
@@ -168,9 +173,11 @@ LimitDecision judge(const Pending& pending, const Met& met) {
     one.verdict.quota = one.verdict.remaining = met.counters->front().rule.quota();
     return one;
   }
+  std::uint32_t place = met.first;
   bool first = true;
-  for (std::uint32_t i = met.first; i < met.first + met.count; ++i) {
-    const Answer& answer = pending.answers[i];
+  for (const Counter& counter : *met.counters) {
+    if (is_unlimited(counter)) continue;
+    const Answer& answer = pending.answers[place++];
     if (!answer.known) {
       set_failed(one, on_error(pending, met));
       return one;
@@ -179,9 +186,10 @@ LimitDecision judge(const Pending& pending, const Met& met) {
     first = false;
     one.verdict = answer.verdict;
     one.source = answer.source;
-    one.numbers = &pending.charges[i].rule->numbers();
+    set_counter(one, counter);
   }
-  if (one.verdict.outcome == Outcome::kNever) one.reason = Reason::kCostExceedsLimit;
+  const bool never = one.verdict.outcome == Outcome::kNever;
+  if (never && met.cost > one.verdict.quota) one.reason = Reason::kCostExceedsLimit;
   return one;
 }
 

@@ -32,6 +32,7 @@ struct LimitDecision {
   std::string_view name;
   const policy::Limit* limit = nullptr;
   const Numbers* numbers = nullptr;  // of the pair of numbers that answered
+  std::string_view policy_item;      // of the same, as RateLimit-Policy lists it
   // Of an unlimited limit: allowed, quota and remaining the largest number. Of one whose store
   // failed (source fail_open or fail_closed) only `outcome` means something.
   Verdict verdict;

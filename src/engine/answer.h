@@ -1,0 +1,83 @@
+// Answer: what every HTTP listener says about a decision (contract section 5): header fields, the
+// body of a refusal, the check API's JSON.
+//
+// Seconds in headers and refusals are whole and rounded up: down would tell a client to come back
+// too early, to be refused again. The check API's are exact, to the nanosecond.
+//
+// THREADS: pure functions; an AnswerHeaders belongs to one caller.
+
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "engine/engine.h"
+
+namespace weir::engine {
+
+// The status of a refused request: 503 when the limiter could not decide, else the policy's.
+int refusal_status(const Decision& decision);
+
+// What Retry-After says: whole seconds, at least 1, with the policy's jitter. Nothing for an
+// admitted request, and where no wait helps or its length is not known.
+std::optional<std::uint64_t> retry_after_seconds(const Decision& decision);
+
+// The header fields that the policy asks for, in families: X-RateLimit-*, RateLimit-Policy and
+// RateLimit, Retry-After, X-RateLimit-Shadow. Keeps its memory between fills.
+class AnswerHeaders {
+ public:
+  struct Line {
+    std::string_view name;
+    std::string_view value;
+  };
+  static constexpr std::size_t kMaxLines = 7;
+  static constexpr std::size_t kMaxItems = 8;  // of one list field
+
+  // Replaces what it held.
+  void fill(const Decision& decision);
+
+  std::size_t size() const { return size_; }
+  // The views live until the next fill(). REQUIRES: i < size().
+  Line operator[](std::size_t i) const;
+  // Appends every line as "Name: value\r\n".
+  void append_to(std::string& out) const;
+
+ private:
+  struct Slot {
+    std::string_view name;
+    std::size_t begin = 0;
+    std::size_t end = 0;
+  };
+
+  void open(std::string_view name);
+  void close();
+  void add_number(std::string_view name, std::uint64_t value);
+  void add_x_ratelimit(const Decision& decision);
+  void add_ratelimit(const Decision& decision);
+  void add_shadow(const Decision& decision);
+
+  std::string buffer_;
+  std::array<Slot, kMaxLines> slots_;
+  std::size_t size_ = 0;
+};
+
+// Whether a header of this name (in any case) speaks of rate limits as ours do, so that an
+// upstream's own is replaced by them. Retry-After does not: an upstream may say when it will be
+// back.
+bool is_rate_limit_header(std::string_view name);
+
+// Appends the JSON body of a refusal. REQUIRES: !decision.allowed.
+void append_refusal_body(const Decision& decision, std::string& out);
+
+// Appends the check API's JSON. `id` names the decision for settle, refund and release.
+// REQUIRES: `id` needs no escapes.
+void append_check_json(const Decision& decision, std::string_view id, std::string& out);
+
+// Appends seconds exactly: "9.4", "0", "0.000000001". REQUIRES: not negative.
+void append_exact_seconds(std::string& out, Duration duration);
+
+}  // namespace weir::engine

@@ -1,0 +1,36 @@
+// One limit as the RateLimit and RateLimit-Policy fields show it (contract section 5): an item of a
+// Structured Fields List (RFC 9651), the limit's name as a String, its numbers as Integers.
+//
+//   RateLimit-Policy: "login";q=5;w=50         what the limit allows
+//   RateLimit:        "login";r=0;t=10         what is left, and when there will be more
+//
+// Names are [A-Za-z0-9_.-], so no String needs an escape. Integers end at 15 digits; what is larger
+// says 999999999999999.
+//
+// THREADS: pure functions.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "weir/numbers.h"
+#include "weir/time.h"
+
+namespace weir::engine {
+
+// Appends the policy item. `quota` as the limit's rule says it.
+void append_policy_item(std::string& out, std::string_view name, const Numbers& numbers,
+                        std::uint64_t quota);
+
+// Appends `;key=value`, the value cut to what a field can say.
+void append_integer_parameter(std::string& out, std::string_view key, std::uint64_t value);
+
+// Whole seconds, rounded up. REQUIRES: not negative.
+constexpr std::uint64_t ceil_seconds(Duration duration) {
+  const auto ns = static_cast<std::uint64_t>(duration.count());
+  return ns / 1'000'000'000 + (ns % 1'000'000'000 != 0 ? 1 : 0);
+}
+
+}  // namespace weir::engine
