@@ -1,0 +1,134 @@
+#include "policy/address.h"
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+
+#include "base/ip.h"
+#include "policy/words.h"
+
+namespace weir::policy {
+namespace {
+
+constexpr std::string_view kWants = "wants host:port, such as 127.0.0.1:8080 or [::1]:8080";
+
+ScalarError wrong(std::string_view text, std::string_view why, std::size_t offset = 0) {
+  return ScalarError{"is " + quote(text) + ", " + std::string(why), offset};
+}
+
+bool is_label(std::string_view label) {
+  if (label.empty() || label.size() > 63 || label.front() == '-' || label.back() == '-') {
+    return false;
+  }
+  return std::all_of(label.begin(), label.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_';
+  });
+}
+
+bool is_dns_name(std::string_view text) {
+  if (text.empty() || text.size() > 253) return false;
+  // 1.2.3 and 01.2.3.4 are misspelt addresses, not names.
+  const std::size_t last_dot = text.rfind('.');
+  const std::string_view last = text.substr(last_dot == text.npos ? 0 : last_dot + 1);
+  if (std::all_of(last.begin(), last.end(), [](char c) { return c >= '0' && c <= '9'; })) {
+    return false;
+  }
+  while (true) {
+    const std::size_t dot = text.find('.');
+    if (!is_label(text.substr(0, dot))) return false;
+    if (dot == text.npos) return true;
+    text.remove_prefix(dot + 1);
+  }
+}
+
+std::optional<std::uint16_t> parse_port(std::string_view text) {
+  if (text.empty() || text.size() > 5) return std::nullopt;
+  std::uint32_t port = 0;
+  for (char c : text) {
+    if (c < '0' || c > '9') return std::nullopt;
+    port = port * 10 + static_cast<std::uint32_t>(c - '0');
+  }
+  if (port > 65535) return std::nullopt;
+  return static_cast<std::uint16_t>(port);
+}
+
+// host[:port] into its two halves; the port "" where there is none. False: brackets do not match.
+bool split(std::string_view text, std::string_view& host, std::string_view& port) {
+  port = {};
+  if (text.starts_with('[')) {
+    const std::size_t close = text.find(']');
+    if (close == text.npos) return false;
+    host = text.substr(1, close - 1);
+    std::string_view rest = text.substr(close + 1);
+    if (!rest.empty() && rest[0] != ':') return false;
+    if (!rest.empty()) port = rest.substr(1);
+    return host.find(':') != host.npos;
+  }
+  const std::size_t colon = text.rfind(':');
+  host = text.substr(0, colon);
+  if (colon != text.npos) port = text.substr(colon + 1);
+  return host.find(':') == host.npos;
+}
+
+// `text` with a port, or with `fallback` where it has none. Offsets count from `shift`.
+Parsed<Address> parse_host_port(std::string_view whole, std::size_t shift,
+                                std::optional<std::uint16_t> fallback, std::string_view wants) {
+  const std::string_view text = whole.substr(shift);
+  std::string_view host;
+  std::string_view port_text;
+  if (!split(text, host, port_text)) return wrong(whole, wants, shift);
+  if (host.empty()) {
+    return wrong(whole, "has no host; for every interface write 0.0.0.0 or [::]", shift);
+  }
+  if (!is_host(host)) return wrong(whole, wants, shift);
+  const bool has_port = text.size() > host.size() + (text[0] == '[' ? 2 : 0);
+  const std::optional<std::uint16_t> port = has_port ? parse_port(port_text) : fallback;
+  if (!port) {
+    const std::size_t at = shift + (has_port ? text.size() - port_text.size() : text.size());
+    return wrong(whole, has_port ? "whose port is not a number from 0 to 65535" : wants, at);
+  }
+  return Address{std::string(host), *port};
+}
+
+}  // namespace
+
+bool is_host(std::string_view text) {
+  return IpAddress::parse(text).has_value() || is_dns_name(text);
+}
+
+Parsed<Address> parse_address(std::string_view text) {
+  return parse_host_port(text, 0, std::nullopt, kWants);
+}
+
+Parsed<Address> parse_http_url(std::string_view text) {
+  constexpr std::string_view kWantsUrl = "wants http://host:port";
+  constexpr std::string_view kScheme = "http://";
+  if (!text.starts_with(kScheme)) return wrong(text, kWantsUrl);
+  if (text.find('@') != text.npos) {
+    return ScalarError{"holds a user, which an upstream does not take: http://host:port"};
+  }
+  std::string_view authority = text;
+  if (authority.ends_with('/')) authority.remove_suffix(1);
+  const std::size_t beyond = authority.find_first_of("/?#", kScheme.size());
+  if (beyond != text.npos) {
+    return wrong(text, "wants no path: requests keep the one that they came with", beyond);
+  }
+  Parsed<Address> address = parse_host_port(authority, kScheme.size(), 80, kWantsUrl);
+  const auto* parsed = std::get_if<Address>(&address);
+  if (parsed != nullptr && parsed->port == 0) return wrong(text, "port 0 cannot be reached");
+  return address;
+}
+
+bool is_loopback(const Address& address) {
+  const auto ip = IpAddress::parse(address.host);
+  if (!ip) return address.host == "localhost";
+  if (ip->is_v4()) return ip->bytes()[0] == 127;
+  return *ip == *IpAddress::parse("::1");
+}
+
+std::string Address::to_string() const {
+  const bool brackets = host.find(':') != std::string::npos;
+  return (brackets ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
+}  // namespace weir::policy

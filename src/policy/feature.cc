@@ -1,0 +1,47 @@
+#include "policy/feature.h"
+
+#include <array>
+
+namespace weir::policy {
+namespace {
+
+struct NotYet {
+  Feature feature;
+  std::string_view name;
+};
+
+constexpr std::array kNotYet{
+    NotYet{Feature::kRedis, "a Redis store"},
+    NotYet{Feature::kStoreTls, "TLS to the store"},
+    NotYet{Feature::kSnapshot, "a snapshot of the counters"},
+    NotYet{Feature::kProxyProtocol, "the PROXY protocol"},
+    NotYet{Feature::kJwt, "identity from a JWT"},
+    NotYet{Feature::kConcurrency, "the algorithm concurrency"},
+    NotYet{Feature::kMessages, "limiting WebSocket messages"},
+    NotYet{Feature::kLeased, "the mode leased"},
+    NotYet{Feature::kRefundWhen, "a refund by the upstream's answer"},
+    NotYet{Feature::kSettle, "settling a cost afterwards"},
+    NotYet{Feature::kProblemJson, "a body of problem+json"},
+    NotYet{Feature::kTemplateBody, "a body from a template file"},
+    NotYet{Feature::kCors, "CORS on refusals"},
+    NotYet{Feature::kTls, "TLS on a listener"},
+    NotYet{Feature::kUnixSockets, "a unix socket"},
+    NotYet{Feature::kUpstreamTls, "TLS to the upstream"},
+    NotYet{Feature::kManyUpstreams, "more than one upstream"},
+    NotYet{Feature::kRoutes, "routing to several upstreams"},
+    NotYet{Feature::kResp, "the RESP listener"},
+    NotYet{Feature::kGrpc, "the gRPC listener"},
+    NotYet{Feature::kMetrics, "metrics by key"},
+    NotYet{Feature::kAdminState, "a file for changes made through the admin API"},
+};
+
+}  // namespace
+
+std::optional<std::string_view> not_yet(Feature feature) {
+  for (const NotYet& row : kNotYet) {
+    if (row.feature == feature) return row.name;
+  }
+  return std::nullopt;
+}
+
+}  // namespace weir::policy

@@ -1,0 +1,119 @@
+#include "policy/format.h"
+
+#include <array>
+
+namespace weir::policy {
+namespace {
+
+struct Unit {
+  std::string_view name;
+  std::int64_t nanoseconds;
+};
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::int64_t kDay = 86'400 * kSecond;
+
+constexpr std::array<Unit, 7> kDurationUnits{{{"w", 7 * kDay},
+                                              {"d", kDay},
+                                              {"h", 3'600 * kSecond},
+                                              {"m", 60 * kSecond},
+                                              {"s", kSecond},
+                                              {"ms", 1'000'000},
+                                              {"us", 1'000}}};
+
+constexpr std::array<Unit, 6> kRateUnits{{{"s", kSecond},
+                                          {"min", 60 * kSecond},
+                                          {"h", 3'600 * kSecond},
+                                          {"day", kDay},
+                                          {"week", 7 * kDay},
+                                          {"month", 30 * kDay}}};
+
+constexpr std::array<std::string_view, 7> kAlgorithmNames{
+    "token_bucket",    "leaky_bucket", "fixed_window", "sliding_log",
+    "sliding_counter", "concurrency",  "unlimited"};
+
+constexpr std::array<std::string_view, 6> kCalendarNames{"minute", "hour",  "day",
+                                                         "week",   "month", "year"};
+
+// "0.5us": what is left below a microsecond.
+std::string fraction_of_us(std::int64_t nanoseconds) {
+  std::string digits = std::to_string(nanoseconds);
+  digits.insert(0, 3 - digits.size(), '0');
+  while (digits.ends_with('0')) digits.pop_back();
+  return "0." + digits + "us";
+}
+
+struct Formatter {
+  std::string operator()(const TokenBucket& n) const {
+    return " rate " + format_rate(n.rate) + " burst " + std::to_string(n.burst);
+  }
+  std::string operator()(const LeakyBucket& n) const {
+    return " rate " + format_rate(n.rate) + " queue " + std::to_string(n.queue);
+  }
+  std::string operator()(const FixedWindow& n) const {
+    std::string out = " limit " + std::to_string(n.limit) + " window ";
+    if (const auto* calendar = std::get_if<Calendar>(&n.window)) {
+      return out + std::string(kCalendarNames[static_cast<std::size_t>(calendar->unit)]) +
+             " timezone " + calendar->timezone;
+    }
+    out += format_duration(std::get<Duration>(n.window));
+    return n.align == Align::kFirst ? out + " align first" : out;
+  }
+  std::string operator()(const SlidingLog& n) const {
+    return " limit " + std::to_string(n.limit) + " window " + format_duration(n.window);
+  }
+  std::string operator()(const SlidingCounter& n) const {
+    std::string out = " limit " + std::to_string(n.limit) + " window " + format_duration(n.window);
+    return n.align == Align::kFirst ? out + " align first" : out;
+  }
+  std::string operator()(const Concurrency& n) const {
+    return " limit " + std::to_string(n.limit) + " timeout " + format_duration(n.timeout);
+  }
+  std::string operator()(const Unlimited&) const { return ""; }
+};
+
+}  // namespace
+
+std::string format_duration(Duration duration) {
+  if (duration.count() == 0) return "0s";
+  std::string out;
+  std::int64_t rest = duration.count();
+  for (const Unit& unit : kDurationUnits) {
+    if (unit.name == "us" && rest % unit.nanoseconds != 0 && rest < unit.nanoseconds) break;
+    // WHY: "1us0.5us" names a unit twice; 1.5us does not.
+    if (unit.name == "us" && rest % unit.nanoseconds != 0) {
+      std::string fraction = fraction_of_us(rest % unit.nanoseconds);
+      return out + std::to_string(rest / unit.nanoseconds) + fraction.substr(1);
+    }
+    if (rest >= unit.nanoseconds) {
+      out += std::to_string(rest / unit.nanoseconds) + std::string(unit.name);
+    }
+    rest %= unit.nanoseconds;
+  }
+  return rest > 0 ? out + fraction_of_us(rest) : out;
+}
+
+std::string format_rate(const Rate& rate) {
+  for (const Unit& unit : kRateUnits) {
+    // A rate of some seconds says more as it is than as tens of thousands a week.
+    if (unit.nanoseconds > kDay && rate.period.count() < kDay) break;
+    const auto product = static_cast<unsigned __int128>(rate.count) *
+                         static_cast<unsigned __int128>(unit.nanoseconds);
+    const auto period = static_cast<unsigned __int128>(rate.period.count());
+    if (product % period == 0 && product / period <= 1'000'000'000'000'000'000) {
+      return std::to_string(static_cast<std::uint64_t>(product / period)) + "/" +
+             std::string(unit.name);
+    }
+  }
+  return std::to_string(rate.count) + " per " + format_duration(rate.period);
+}
+
+std::string_view algorithm_name(Algorithm algorithm) {
+  return kAlgorithmNames[static_cast<std::size_t>(algorithm)];
+}
+
+std::string format_numbers(const Numbers& numbers) {
+  return std::string(algorithm_name(algorithm_of(numbers))) + std::visit(Formatter{}, numbers);
+}
+
+}  // namespace weir::policy

@@ -1,0 +1,161 @@
+#include "policy/load.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "base/utf8.h"
+#include "policy/document.h"
+#include "policy/sections.h"
+#include "policy/warnings.h"
+#include "weir/result.h"
+
+namespace weir::policy {
+namespace {
+
+// A file descriptor that closes itself.
+class File {
+ public:
+  explicit File(int descriptor) : descriptor_(descriptor) {}
+  ~File() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  int get() const { return descriptor_; }
+
+ private:
+  int descriptor_;
+};
+
+struct FileText {
+  std::string text;
+  bool world_readable = false;
+};
+
+Error os_error(const std::string& doing) {
+  return Error{ErrorCode::kIo, doing + ": " + ::strerrordesc_np(errno)};
+}
+
+Result<FileText> read_file(const std::string& path) {
+  // WHY non-blocking: a pipe without a writer must not hold a start up for ever.
+  const File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.get() < 0) return os_error("cannot be opened");
+  struct stat about {};
+  if (::fstat(file.get(), &about) != 0) return os_error("cannot be looked at");
+  if (!S_ISREG(about.st_mode)) {
+    return Error{ErrorCode::kIo, "is not a file but a folder or a device; name one policy file"};
+  }
+  FileText out;
+  out.world_readable = (about.st_mode & S_IROTH) != 0;
+  char buffer[64 * 1024];
+  while (true) {
+    const ssize_t n = ::read(file.get(), buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return os_error("cannot be read");
+    if (n == 0) return out;
+    out.text.append(buffer, static_cast<std::size_t>(n));
+    if (out.text.size() > kLargestFile) {
+      return Error{ErrorCode::kExhausted, "is larger than 64 MiB, the most that is read"};
+    }
+  }
+}
+
+std::optional<Format> format_of(std::string_view path) {
+  if (path.ends_with(".yaml") || path.ends_with(".yml")) return Format::kYaml;
+  if (path.ends_with(".toml")) return Format::kToml;
+  return std::nullopt;
+}
+
+Loaded refused(const std::string& name, std::string message) {
+  Loaded out;
+  out.mistakes.push_back({name, {}, std::move(message), "", "", 0});
+  return out;
+}
+
+// The first byte that no text may hold, or npos.
+std::size_t bad_byte(std::string_view text) {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t length = text[at] == '\0' ? 0 : utf8_length(text.substr(at));
+    if (length == 0) return at;
+    at += length;
+  }
+  return std::string_view::npos;
+}
+
+Position place_of_byte(const Source& source, std::size_t byte) {
+  const std::string_view before = source.text().substr(0, byte);
+  std::uint32_t line = 1;
+  for (char c : before) line += c == '\n' ? 1 : 0;
+  const std::size_t start = before.rfind('\n');
+  return {line, source.column_of_byte(line, start == before.npos ? byte : byte - start - 1)};
+}
+
+// Walks the tree into a policy. False: there was none to walk.
+bool read_tree(Reader& reader, NodePtr root, Policy& policy) {
+  const bool empty = root == nullptr || root->kind == Node::Kind::kNull ||
+                     (root->kind == Node::Kind::kMapping && root->entries.empty());
+  if (empty) {
+    reader.mistake({1, 1}, "the file is empty, wants at least limits: [] (which limits nothing)");
+    return false;
+  }
+  if (root->kind != Node::Kind::kMapping) {
+    reader.mistake(root->at, "the file is not a mapping of keys to values, wants limits: [...]");
+    return false;
+  }
+  read_policy(reader, Entry{"", Position{1, 1}, std::move(root)}, policy);
+  return true;
+}
+
+Loaded load(const std::string& name, std::string text, Format format, const LoadOptions& options,
+            bool world_readable) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
+  Source source(name, std::move(text));
+  Diagnostics mistakes(source);
+  Diagnostics doubts(source);
+  Reader reader(source, mistakes, doubts);
+  Policy policy;
+  policy.file = name;
+
+  const std::size_t bad = bad_byte(source.text());
+  if (bad != std::string_view::npos) {
+    mistakes.add(place_of_byte(source, bad), "this byte is not UTF-8 text, save the file as UTF-8");
+  } else {
+    NodePtr root = format == Format::kYaml ? read_yaml(source, options.environment, mistakes)
+                                           : read_toml(source, options.environment, mistakes);
+    const bool parsed = root != nullptr || mistakes.count() == 0;
+    const NodePtr tree = root;
+    if (parsed && read_tree(reader, std::move(root), policy)) {
+      warn(reader, *tree, policy, world_readable);
+    }
+  }
+
+  Loaded out;
+  const bool right = mistakes.count() == 0;
+  out.mistakes = mistakes.take();
+  out.warnings = doubts.take();
+  if (right) out.policy = std::move(policy);
+  return out;
+}
+
+}  // namespace
+
+Loaded load_file(const std::string& path, const LoadOptions& options) {
+  const auto format = format_of(path);
+  if (!format) return refused(path, "is no policy by its name, wants .yaml, .yml or .toml");
+  Result<FileText> file = read_file(path);
+  if (!file) return refused(path, file.error().message);
+  return load(path, std::move(file->text), *format, options, file->world_readable);
+}
+
+Loaded load_text(const std::string& name, std::string text, Format format,
+                 const LoadOptions& options) {
+  return load(name, std::move(text), format, options, false);
+}
+
+}  // namespace weir::policy

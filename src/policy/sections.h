@@ -1,0 +1,49 @@
+// Sections: how each part of the file is read, one function a section, and its table for the
+// reference.
+//
+// THREADS: see reader.h.
+
+#pragma once
+
+#include <vector>
+
+#include "policy/policy.h"
+#include "policy/reader.h"
+#include "policy/schema.h"
+
+namespace weir::policy {
+
+// What readers of later sections need of earlier ones.
+struct Scope {
+  const std::vector<std::string>& declared;  // `attributes`
+  const Identity& identity;
+};
+
+void read_policy(Reader& reader, const Entry& root, Policy& out);
+
+void read_store(Reader& reader, const Entry& entry, Policy& out);
+void read_attributes(Reader& reader, const Entry& entry, Policy& out);
+void read_identity(Reader& reader, const Entry& entry, Policy& out);
+void read_limits(Reader& reader, const Entry& entry, Policy& out);
+void read_exempt(Reader& reader, const Entry& entry, Policy& out);
+void read_response(Reader& reader, const Entry& entry, Policy& out);
+void read_websocket(Reader& reader, const Entry& entry, Policy& out);
+void read_paths(Reader& reader, const Entry& entry, Policy& out);
+void read_gateway(Reader& reader, const Entry& entry, Policy& out);
+void read_api(Reader& reader, const Entry& entry, Policy& out);
+void read_resp(Reader& reader, const Entry& entry, Policy& out);
+void read_grpc(Reader& reader, const Entry& entry, Policy& out);
+void read_admin(Reader& reader, const Entry& entry, Policy& out);
+void read_metrics(Reader& reader, const Entry& entry, Policy& out);
+
+void document_store(std::vector<SectionDoc>& out);
+void document_identity(std::vector<SectionDoc>& out);
+void document_limits(std::vector<SectionDoc>& out);
+void document_response(std::vector<SectionDoc>& out);
+void document_gateway(std::vector<SectionDoc>& out);
+void document_listeners(std::vector<SectionDoc>& out);
+
+// The whole file, in the order of the reference.
+std::vector<SectionDoc> document_policy();
+
+}  // namespace weir::policy

@@ -1,0 +1,252 @@
+#include "policy/warnings.h"
+
+#include <algorithm>
+
+#include "limit/rule.h"
+#include "policy/address.h"
+
+namespace weir::policy {
+namespace {
+
+using Kind = Attribute::Kind;
+
+// The place of `key` in a mapping, else that of the mapping.
+Position place_of(const Node& mapping, std::string_view key) {
+  const Entry* entry = mapping.find(key);
+  return entry == nullptr ? mapping.at : entry->at;
+}
+
+// Whether a client decides alone if its request has the attribute.
+bool client_may_omit(const Attribute& attribute) {
+  return attribute.kind == Kind::kUser || attribute.kind == Kind::kTier ||
+         attribute.kind == Kind::kHeader || attribute.kind == Kind::kCookie ||
+         attribute.kind == Kind::kQuery;
+}
+
+// Whether only callers of an API send it, never a request through the gateway.
+bool only_from_apis(const Attribute& attribute) {
+  return attribute.kind == Kind::kDeclared || attribute.kind == Kind::kDomain;
+}
+
+template <typename Predicate>
+bool all_of(const KeyPart& part, Predicate predicate) {
+  return std::all_of(part.alternatives.begin(), part.alternatives.end(), predicate);
+}
+
+std::string written(const KeyPart& part) {
+  std::string out;
+  for (const Attribute& attribute : part.alternatives) {
+    out += (out.empty() ? "" : " and ") + to_string(attribute);
+  }
+  return out;
+}
+
+// Whether every value that `narrow` admits is one that `wide` admits; false when unsure.
+bool covers(const Pattern& wide, const Pattern& narrow) {
+  if (narrow.alternatives().empty()) return false;  // its mistakes have been told
+  return std::all_of(narrow.alternatives().begin(), narrow.alternatives().end(),
+                     [&](const Pattern::Alternative& one) {
+                       if (one.kind == Pattern::Kind::kExact) return wide.matches(one.form);
+                       return std::any_of(wide.alternatives().begin(), wide.alternatives().end(),
+                                          [&](const Pattern::Alternative& other) {
+                                            return other.kind == one.kind && other.text == one.text;
+                                          });
+                     });
+}
+
+// Whether every request that meets `narrow` meets `wide`; false when unsure.
+bool covers(const Match& wide, const std::optional<Match>& narrow) {
+  if (wide.conditions.empty() || !narrow) return false;
+  return std::all_of(wide.conditions.begin(), wide.conditions.end(), [&](const Condition& w) {
+    return std::any_of(narrow->conditions.begin(), narrow->conditions.end(),
+                       [&](const Condition& n) {
+                         return n.attribute == w.attribute && covers(w.pattern, n.pattern);
+                       });
+  });
+}
+
+bool is_unlimited(const NumberSet& numbers) {
+  return !numbers.empty() && std::all_of(numbers.begin(), numbers.end(), [](const Numbers& n) {
+    return algorithm_of(n) == Algorithm::kUnlimited;
+  });
+}
+
+bool limits_nobody(const Limit& limit) {
+  if (!is_unlimited(limit.numbers)) return false;
+  const bool tiers = std::all_of(limit.tiers.begin(), limit.tiers.end(),
+                                 [](const auto& tier) { return is_unlimited(tier.second); });
+  return tiers && std::all_of(limit.overrides.begin(), limit.overrides.end(),
+                              [](const Override& o) { return is_unlimited(o.numbers); });
+}
+
+class Doubts {
+ public:
+  Doubts(Reader& reader, const Node& root, const Policy& policy)
+      : reader_(reader), root_(root), policy_(policy) {}
+
+  void limits() {
+    const Entry* entry = root_.find("limits");
+    if (entry == nullptr || entry->value->items.size() != policy_.limits.size()) return;
+    if (!policy_.enabled && !policy_.limits.empty()) {
+      reader_.doubt(place_of(root_, "enabled"), "enabled is false: none of the limits applies");
+    }
+    for (std::size_t i = 0; i < policy_.limits.size(); ++i) {
+      const Node& node = *entry->value->items[i];
+      if (node.kind == Node::Kind::kMapping) limit(policy_.limits[i], node);
+    }
+  }
+
+  void identity() {
+    const Entry* entry = root_.find("identity");
+    if (entry == nullptr || entry->value->kind != Node::Kind::kMapping) return;
+    const Node& node = *entry->value;
+    const Identity& identity = policy_.identity;
+    const bool header = identity.client_ip != ClientIpSource::kPeer &&
+                        identity.client_ip != ClientIpSource::kProxyProtocol;
+    if (node.find("client_ip") != nullptr && header && identity.trusted_proxies.empty()) {
+      reader_.doubt(place_of(node, "client_ip"),
+                    "client_ip names a header, but trusted_proxies is empty: the header is never "
+                    "read, every client is its connection's peer",
+                    "list the proxies in front under trusted_proxies, or write client_ip: peer");
+    }
+    for (const IpPrefix& block : identity.trusted_proxies) {
+      if (!block.to_string().ends_with("/0")) continue;
+      reader_.doubt(place_of(node, "trusted_proxies"),
+                    "trusted_proxies holds " + block.to_string() +
+                        ": anybody can choose the address that is counted");
+    }
+    if (identity.trust_clients && node.find("trust_clients") != nullptr) {
+      reader_.doubt(place_of(node, "trust_clients"),
+                    "trust_clients is true: a client chooses its own user and tier");
+    }
+  }
+
+  void listeners() {
+    if (policy_.admin) listener("admin", policy_.admin->listen, policy_.admin->token);
+    if (policy_.api) listener("api", policy_.api->listen, policy_.api->token);
+  }
+
+  void secrets() {
+    for (std::string_view section : {"admin", "api", "resp"}) {
+      const Entry* entry = root_.find(section);
+      if (entry == nullptr) continue;
+      for (std::string_view key : {"token", "password"}) {
+        const Entry* secret = entry->value->find(key);
+        if (secret != nullptr && !secret->value->text.empty()) secret_in_file(*secret);
+      }
+    }
+    const Entry* store = root_.find("store");
+    const Entry* url = store == nullptr ? nullptr : store->value->find("url");
+    if (url != nullptr && url->value->text.find('@') != std::string::npos) secret_in_file(*url);
+  }
+
+ private:
+  void limit(const Limit& limit, const Node& node) {
+    const std::string name = "limit " + quote(limit.name);
+    key(limit, node, name);
+    if (limit.cost.from) {
+      cost_from(limit, node, name);
+    } else {
+      fixed_cost(limit, node, name);
+    }
+    if (limits_nobody(limit)) {
+      reader_.doubt(place_of(node, "algorithm"), name + " can never fire: it is unlimited for all");
+    }
+    for (const Match& match : limit.except) {
+      if (!covers(match, limit.match)) continue;
+      reader_.doubt(place_of(node, "except"),
+                    name + " can never fire: `except` takes out all that `match` lets in");
+    }
+    for (const Match& match : policy_.exempt) {
+      if (!covers(match, limit.match)) continue;
+      reader_.doubt(place_of(node, "match"),
+                    name + " can never fire: `exempt` takes out all that `match` lets in");
+    }
+    never_sent(limit, node, name);
+  }
+
+  void key(const Limit& limit, const Node& node, const std::string& name) {
+    if (limit.missing != Missing::kSkip) return;
+    for (const KeyPart& part : limit.key) {
+      if (!all_of(part, client_may_omit)) continue;
+      reader_.doubt(place_of(node, "key"),
+                    name + " does not count a request without " + written(part) +
+                        ": a client can leave it out and pass",
+                    "add a fallback such as " + to_string(part.alternatives.front()) +
+                        "|ip, or write missing: share or missing: deny");
+    }
+  }
+
+  void cost_from(const Limit& limit, const Node& node, const std::string& name) {
+    if (!client_may_omit(*limit.cost.from)) return;
+    reader_.doubt(place_of(node, "cost"), name + " takes its cost from " +
+                                              to_string(*limit.cost.from) +
+                                              ": a client that sends 0 there is not counted");
+  }
+
+  void fixed_cost(const Limit& limit, const Node& node, const std::string& name) {
+    if (limit.cost.fixed == 0) {
+      reader_.doubt(place_of(node, "cost"), name + " can never fire: its cost is 0");
+      return;
+    }
+    for (const Numbers& numbers : limit.numbers) {
+      const Result<limit::Rule> rule = limit::Rule::make(numbers);
+      if (!rule || rule->quota() == 0 || rule->quota() >= limit.cost.fixed) continue;
+      reader_.doubt(place_of(node, "cost"), name +
+                                                " refuses every request: its cost is above its "
+                                                "quota, " +
+                                                std::to_string(rule->quota()));
+    }
+  }
+
+  // Behind the gateway alone, attributes of the APIs never come.
+  void never_sent(const Limit& limit, const Node& node, const std::string& name) {
+    const bool apis = policy_.api || root_.find("resp") != nullptr || root_.find("grpc") != nullptr;
+    if (apis || !policy_.gateway) return;
+    const std::string why = ": only callers of the APIs send it, and no `api` listens";
+    for (const Condition& condition :
+         limit.match ? limit.match->conditions : std::vector<Condition>{}) {
+      if (!only_from_apis(condition.attribute)) continue;
+      reader_.doubt(place_of(node, "match"),
+                    name + " can never fire, it waits for " + to_string(condition.attribute) + why);
+    }
+    for (const KeyPart& part : limit.key) {
+      if (limit.missing != Missing::kSkip || !all_of(part, only_from_apis)) continue;
+      reader_.doubt(place_of(node, "key"),
+                    name + " can never fire, it counts by " + written(part) + why);
+    }
+  }
+
+  void listener(std::string_view section, const Address& listen, const std::string& token) {
+    if (listen.host.empty() || !token.empty() || is_loopback(listen)) return;
+    const Entry* entry = root_.find(section);
+    if (entry == nullptr || entry->value->kind != Node::Kind::kMapping) return;
+    reader_.doubt(place_of(*entry->value, "listen"),
+                  std::string(section) + " listens on " + listen.to_string() +
+                      " without a token: whoever reaches it can use it",
+                  "set " + std::string(section) + ".token, or listen on 127.0.0.1");
+  }
+
+  void secret_in_file(const Entry& entry) {
+    if (entry.value->form == Node::Form::kExpanded) return;
+    reader_.doubt(entry.at,
+                  entry.key + " holds a secret, and every user of this machine can read the file",
+                  "take it from the environment, such as \"${WEIR_TOKEN}\", or chmod o-r the file");
+  }
+
+  Reader& reader_;
+  const Node& root_;
+  const Policy& policy_;
+};
+
+}  // namespace
+
+void warn(Reader& reader, const Node& root, const Policy& policy, bool world_readable) {
+  Doubts doubts(reader, root, policy);
+  doubts.limits();
+  doubts.identity();
+  doubts.listeners();
+  if (world_readable) doubts.secrets();
+}
+
+}  // namespace weir::policy
