@@ -74,6 +74,12 @@ class RawClient {
     return found;
   }
 
+  // What has arrived, at least one byte; nothing when the peer closes first.
+  std::string read_some() {
+    if (buffer_.empty()) read_more();
+    return take();
+  }
+
   // One response whose length its head tells: head and body.
   std::string read_response() {
     std::string head = read_until("\r\n\r\n");

@@ -1,0 +1,20 @@
+#include "serve/grpc/server.h"
+
+#include "serve/grpc/session.h"
+
+namespace weir::grpc {
+
+Result<std::unique_ptr<net::Server>> open(net::Loops& loops, Options options, Methods methods) {
+  net::Server::Options listener{"grpc", options.listen, 0};
+  // WHY shared: the accept function owns what its sessions refer to, and std::function is copied.
+  const auto settings = std::make_shared<const Options>(std::move(options));
+  const auto offered = std::make_shared<const Methods>(std::move(methods));
+  return net::Server::open(loops, std::move(listener),
+                           [settings, offered](net::Loop& loop, net::SessionSet& sessions,
+                                               net::TcpSocket socket, const net::Endpoint&) {
+                             new Session(loop, sessions, std::move(socket), *settings,
+                                         *offered);  // owns itself
+                           });
+}
+
+}  // namespace weir::grpc

@@ -1,0 +1,327 @@
+#include "serve/grpc/server.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "support/grpc_client.h"
+
+namespace weir::grpc {
+namespace {
+
+using testing::grpc_frame;
+using testing::GrpcClient;
+
+// Methods: /t.T/Echo answers what it gets, /t.T/Fail ends with a status, /t.T/Later answers when
+// the test says so, /t.T/Chat echoes each message as it comes, /t.T/Big answers 256 KiB.
+class GrpcServer : public ::testing::Test {
+ protected:
+  GrpcClient& start(Options options = {}) {
+    options.listen = {"127.0.0.1", 0};
+    auto opened = open(loops_, options, methods());
+    EXPECT_TRUE(opened) << opened.error().message;
+    server_ = std::move(*opened);
+    server_->start();
+    loops_.start();
+    return connect();
+  }
+
+  GrpcClient& connect(std::uint32_t stream_window = 65535) {
+    clients_.push_back(std::make_unique<GrpcClient>(server_->port(), stream_window));
+    return *clients_.back();
+  }
+
+  Methods methods() {
+    return {
+        {"/t.T/Echo", false, [](std::string_view m, Reply reply) { reply.finish(m); }},
+        {"/t.T/Fail", false,
+         [](std::string_view, Reply reply) { reply.end(Status::kUnavailable, "no\nstore"); }},
+        {"/t.T/Later", false,
+         [this](std::string_view, Reply reply) {
+           later_ = std::move(reply);
+           loops_.at(0).post([this] {
+             if (later_ && answer_later_) later_->finish("late");
+           });
+         }},
+        {"/t.T/Chat", true, [](std::string_view m, Reply reply) { reply.send(m); }},
+        {"/t.T/Big", false,
+         [](std::string_view, Reply reply) { reply.finish(std::string(256 << 10, 'b')); }},
+    };
+  }
+
+  void TearDown() override { loops_.stop(); }
+
+  net::Loops loops_{1};
+  std::optional<Reply> later_;
+  bool answer_later_ = true;
+  std::unique_ptr<net::Server> server_;
+  std::vector<std::unique_ptr<GrpcClient>> clients_;
+};
+
+TEST_F(GrpcServer, AnswersAUnaryCallWithMessageAndTrailers) {
+  const auto& call = start().call("/t.T/Echo", "hello");
+  EXPECT_EQ(call.status(), "0");
+  EXPECT_EQ(call.message(), "hello");
+  EXPECT_EQ(call.headers.at(":status"), "200");
+  EXPECT_EQ(call.headers.at("content-type"), "application/grpc");
+}
+
+TEST_F(GrpcServer, AnEmptyMessageIsAMessage) {
+  const auto& call = start().call("/t.T/Echo", "");
+  EXPECT_EQ(call.status(), "0");
+  EXPECT_EQ(call.data, std::string(5, '\0'));
+}
+
+TEST_F(GrpcServer, AnswersManyStreamsOfOneConnection) {
+  GrpcClient& client = start();
+  std::vector<std::int32_t> ids;
+  for (int i = 0; i < 2000; ++i) {
+    ids.push_back(client.begin("/t.T/Echo", grpc_frame(std::to_string(i))));
+  }
+  for (int i = 0; i < 2000; ++i) {
+    const auto& call = client.finish(ids[i]);
+    ASSERT_EQ(call.status(), "0");
+    ASSERT_EQ(call.message(), std::to_string(i));
+  }
+}
+
+TEST_F(GrpcServer, StatusTextsArePercentEncoded) {
+  const auto& call = start().call("/t.T/Fail", "");
+  EXPECT_EQ(call.status(), "14");
+  EXPECT_EQ(call.text(), "no%0Astore");
+  EXPECT_EQ(call.data, "");
+}
+
+TEST_F(GrpcServer, UnknownMethodsAreUnimplementedAndTheConnectionLives) {
+  GrpcClient& client = start();
+  EXPECT_EQ(client.call("/t.T/Nope", "x").status(), "12");
+  EXPECT_EQ(client.call("/t.T/Echo", "x").status(), "0");
+}
+
+TEST_F(GrpcServer, WhatIsNoGrpcGetsAnHttpStatus) {
+  GrpcClient& client = start();
+  const auto get = client.call("/t.T/Echo", "", {{":method", "GET"}});
+  EXPECT_EQ(get.headers.at(":status"), "405");
+  const auto json = client.call("/t.T/Echo", "", {{"content-type", "application/json"}});
+  EXPECT_EQ(json.headers.at(":status"), "415");
+  EXPECT_EQ(client.call("/t.T/Echo", "", {{"content-type", "application/grpc+proto"}}).status(),
+            "0");
+}
+
+TEST_F(GrpcServer, CompressedMessagesAreRefused) {
+  GrpcClient& client = start();
+  const auto gzip = client.finish(
+      client.begin("/t.T/Echo", grpc_frame("x", 1), true, {{"grpc-encoding", "gzip"}}));
+  EXPECT_EQ(gzip.status(), "12");
+  EXPECT_EQ(gzip.headers.at("grpc-accept-encoding"), "identity");
+  EXPECT_EQ(client.finish(client.begin("/t.T/Echo", grpc_frame("x", 1))).status(), "13");
+  EXPECT_EQ(client.call("/t.T/Echo", "x", {{"grpc-encoding", "gzip"}}).status(), "0");
+}
+
+TEST_F(GrpcServer, AMessageOfTheBoundPassesAndOneMoreByteDoesNot) {
+  Options options;
+  options.max_message = 1000;
+  GrpcClient& client = start(options);
+  EXPECT_EQ(client.call("/t.T/Echo", std::string(1000, 'x')).status(), "0");
+  EXPECT_EQ(client.call("/t.T/Echo", std::string(1001, 'x')).status(), "8");
+  EXPECT_EQ(client.call("/t.T/Echo", "x").status(), "0");
+}
+
+TEST_F(GrpcServer, AMessageOfTenMegabytesIsRefusedAndTheConnectionLives) {
+  GrpcClient& client = start();
+  EXPECT_EQ(client.call("/t.T/Echo", std::string(10 << 20, 'x')).status(), "8");
+  EXPECT_EQ(client.call("/t.T/Echo", "x").status(), "0");
+}
+
+TEST_F(GrpcServer, UnfinishedMessagesOfAConnectionAreBoundedTogether) {
+  Options options;
+  options.max_message = 1000;
+  GrpcClient& client = start(options);
+  std::vector<std::int32_t> ids;
+  for (int i = 0; i < 5; ++i) {
+    ids.push_back(client.begin("/t.T/Echo", grpc_frame(std::string(1000, 'x')).substr(0, 950),
+                               /*finish=*/false));
+  }
+  EXPECT_EQ(client.finish(ids[4]).status(), "8");
+  client.add(ids[0], std::string(55, 'x'), true);
+  EXPECT_EQ(client.finish(ids[0]).status(), "0");
+}
+
+TEST_F(GrpcServer, HeadersOverTheirBoundAreRefused) {
+  GrpcClient& client = start();
+  EXPECT_EQ(client.call("/t.T/Echo", "x", {{"x-long", std::string(17'000, 'x')}}).status(), "8");
+  EXPECT_EQ(client.call("/t.T/Echo", "x").status(), "0");
+}
+
+TEST_F(GrpcServer, ACallWithoutAWholeMessageIsAnError) {
+  GrpcClient& client = start();
+  EXPECT_EQ(client.finish(client.begin("/t.T/Echo", "")).status(), "13");
+  EXPECT_EQ(client.finish(client.begin("/t.T/Echo", grpc_frame("abc").substr(0, 6))).status(),
+            "13");
+  EXPECT_EQ(client.finish(client.begin("/t.T/Echo", grpc_frame("a") + grpc_frame("b"))).status(),
+            "12");
+}
+
+TEST_F(GrpcServer, DeadlinesThatHavePassedAreNotServed) {
+  GrpcClient& client = start();
+  EXPECT_EQ(client.call("/t.T/Echo", "x", {{"grpc-timeout", "0n"}}).status(), "4");
+  EXPECT_EQ(client.call("/t.T/Echo", "x", {{"grpc-timeout", "10S"}}).status(), "0");
+  EXPECT_EQ(client.call("/t.T/Echo", "x", {{"grpc-timeout", "soon"}}).status(), "3");
+}
+
+TEST_F(GrpcServer, AnAnswerMayComeLater) {
+  GrpcClient& client = start();
+  const auto& call = client.call("/t.T/Later", "x");
+  EXPECT_EQ(call.status(), "0");
+  EXPECT_EQ(call.message(), "late");
+}
+
+TEST_F(GrpcServer, AnAnswerToACallThatWasCancelledGoesNowhere) {
+  answer_later_ = false;
+  GrpcClient& client = start();
+  const std::int32_t id = client.begin("/t.T/Later", grpc_frame("x"));
+  client.flush();
+  nghttp2_submit_rst_stream(client.http2(), NGHTTP2_FLAG_NONE, id, NGHTTP2_CANCEL);
+  EXPECT_EQ(client.call("/t.T/Echo", "x").status(), "0");
+  loops_.at(0).post([this] { later_->finish("late"); });
+  EXPECT_EQ(client.call("/t.T/Echo", "y").message(), "y");
+}
+
+TEST_F(GrpcServer, AnAnswerToAConnectionThatEndedGoesNowhere) {
+  answer_later_ = false;
+  {
+    GrpcClient& client = start();
+    client.begin("/t.T/Later", grpc_frame("x"));
+    EXPECT_EQ(client.call("/t.T/Echo", "x").status(), "0");
+    clients_.clear();
+  }
+  GrpcClient& other = connect();
+  EXPECT_EQ(other.call("/t.T/Echo", "x").status(), "0");
+  loops_.at(0).post([this] { later_->finish("late"); });
+  EXPECT_EQ(other.call("/t.T/Echo", "x").status(), "0");
+}
+
+TEST_F(GrpcServer, AStreamingCallAnswersEachMessageAsItComes) {
+  GrpcClient& client = start();
+  const std::int32_t id = client.begin("/t.T/Chat", grpc_frame("one"), /*finish=*/false);
+  EXPECT_EQ(client.wait_for_data(id, 8).data, grpc_frame("one"));
+  client.add(id, grpc_frame("two") + grpc_frame("three"), true);
+  const auto& call = client.finish(id);
+  EXPECT_EQ(call.data, grpc_frame("one") + grpc_frame("two") + grpc_frame("three"));
+  EXPECT_EQ(call.status(), "0");
+}
+
+TEST_F(GrpcServer, AnswersKeepToTheClientsWindow) {
+  start();
+  GrpcClient& client = connect(/*stream_window=*/1000);
+  const auto& call = client.call("/t.T/Big", "x");
+  EXPECT_EQ(call.status(), "0");
+  EXPECT_EQ(call.message().size(), std::size_t{256 << 10});
+}
+
+TEST_F(GrpcServer, AnswersThatNobodyTakesAreBounded) {
+  start();
+  GrpcClient& client = connect(/*stream_window=*/0);
+  std::vector<std::int32_t> ids;
+  for (int i = 0; i < 20; ++i) ids.push_back(client.begin("/t.T/Big", grpc_frame("x")));
+  EXPECT_EQ(client.finish(ids[19]).status(), "8");
+}
+
+// The flood must end with the connection closed; what was asked before it is answered.
+void expect_closed_calmly(GrpcClient& client) {
+  while (client.receive()) {
+  }
+  EXPECT_TRUE(client.told_to_go_away() || client.raw().at_end());
+}
+
+TEST_F(GrpcServer, AFloodOfPingsEndsTheConnection) {
+  GrpcClient& client = start();
+  EXPECT_EQ(client.call("/t.T/Echo", "x").status(), "0");
+  for (int i = 0; i < 5000; ++i) nghttp2_submit_ping(client.http2(), 0, nullptr);
+  client.flush();
+  expect_closed_calmly(client);
+}
+
+TEST_F(GrpcServer, AFloodOfSettingsEndsTheConnection) {
+  GrpcClient& client = start();
+  EXPECT_EQ(client.call("/t.T/Echo", "x").status(), "0");
+  std::string flood;
+  for (int i = 0; i < 5000; ++i) flood += std::string("\0\0\0\x04\0\0\0\0\0", 9);
+  client.raw().send(flood);
+  expect_closed_calmly(client);
+}
+
+TEST_F(GrpcServer, AFloodOfCancelledCallsEndsTheConnection) {
+  GrpcClient& client = start();
+  EXPECT_EQ(client.call("/t.T/Echo", "x").status(), "0");
+  bool open = true;
+  for (int i = 0; i < 40'000 && open; ++i) {
+    const std::int32_t id = client.begin("/t.T/Later", "", /*finish=*/false);
+    open = client.flush();
+    nghttp2_submit_rst_stream(client.http2(), 0, id, NGHTTP2_CANCEL);
+    open = client.flush() && open;
+  }
+  expect_closed_calmly(client);
+}
+
+TEST_F(GrpcServer, AFewThousandCancelledCallsDoNot) {
+  GrpcClient& client = start();
+  for (int i = 0; i < 3000; ++i) {
+    const std::int32_t id = client.begin("/t.T/Echo", "", /*finish=*/false);
+    client.flush();
+    nghttp2_submit_rst_stream(client.http2(), 0, id, NGHTTP2_CANCEL);
+  }
+  EXPECT_EQ(client.call("/t.T/Echo", "x").status(), "0");
+}
+
+TEST_F(GrpcServer, DrainTellsTheClientAndFinishesItsCalls) {
+  answer_later_ = false;
+  GrpcClient& client = start();
+  const std::int32_t id = client.begin("/t.T/Later", grpc_frame("x"));
+  EXPECT_EQ(client.call("/t.T/Echo", "x").status(), "0");
+  std::atomic<bool> drained = false;
+  server_->drain(std::chrono::seconds(30), [&] { drained = true; });
+  while (client.go_aways() < 2 && client.receive()) client.flush();
+  EXPECT_EQ(client.go_away_error(), std::uint32_t{NGHTTP2_NO_ERROR});
+  EXPECT_FALSE(drained);
+  loops_.at(0).post([this] { later_->finish("late"); });
+  EXPECT_EQ(client.finish(id).message(), "late");
+  EXPECT_FALSE(client.receive());  // closed by the server
+}
+
+TEST_F(GrpcServer, DrainEndsAConnectionThatNeverSpoke) {
+  start();
+  testing::RawClient silent(server_->port());
+  EXPECT_FALSE(silent.read_exactly(9).empty());  // the server's SETTINGS
+  server_->drain(std::chrono::seconds(30), [] {});
+  silent.read_all();
+  EXPECT_TRUE(silent.at_end());
+}
+
+TEST_F(GrpcServer, AnHttp1ClientIsToldWhatThisPortIs) {
+  start();
+  testing::RawClient browser(server_->port());
+  browser.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+  EXPECT_NE(browser.read_all().find("this port speaks gRPC"), std::string::npos);
+}
+
+TEST_F(GrpcServer, ACallThatDripsInIsEndedAndOthersGoOn) {
+  Options options;
+  options.request_timeout = std::chrono::milliseconds(50);
+  GrpcClient& client = start(options);
+  const std::int32_t id = client.begin("/t.T/Echo", grpc_frame("x").substr(0, 3), false);
+  EXPECT_EQ(client.finish(id).status(), "4");
+  EXPECT_EQ(client.call("/t.T/Echo", "x").status(), "0");
+}
+
+TEST_F(GrpcServer, AClientThatNeverSpeaksIsClosed) {
+  Options options;
+  options.request_timeout = std::chrono::milliseconds(50);
+  start(options);
+  testing::RawClient silent(server_->port());
+  silent.read_all();
+  EXPECT_TRUE(silent.at_end());
+}
+
+}  // namespace
+}  // namespace weir::grpc
