@@ -19,16 +19,24 @@ namespace weir::testing {
 
 class RawClient {
  public:
-  explicit RawClient(std::uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    const timeval patience{5, 0};
-    ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  explicit RawClient(std::uint16_t port)
+      : RawClient(Accepted{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)}) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     connected_ = ::connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
   }
-  ~RawClient() { ::close(fd_); }
+  // The other end: a connection that a listener of the test has accepted.
+  struct Accepted {
+    int fd;
+  };
+  explicit RawClient(Accepted accepted) : fd_(accepted.fd) {
+    const timeval patience{5, 0};
+    ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    connected_ = fd_ >= 0;
+  }
+  ~RawClient() { close(); }
   RawClient(const RawClient&) = delete;
   RawClient& operator=(const RawClient&) = delete;
 
@@ -45,6 +53,16 @@ class RawClient {
   }
 
   void finish_sending() { ::shutdown(fd_, SHUT_WR); }
+  void close() {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = -1;
+  }
+  // Closes so that the peer sees an error and not an end.
+  void reset() {
+    const linger at_once{1, 0};
+    ::setsockopt(fd_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    close();
+  }
 
   // Everything until the peer closes (or five silent seconds pass).
   std::string read_all() {

@@ -1,0 +1,349 @@
+#include "serve/gateway/exchange.h"
+
+#include <utility>
+
+#include "serve/gateway/forwarded_head.h"
+
+namespace weir::gateway {
+namespace {
+
+using http1::Progress;
+using Framing = BodyRelay::Framing;
+
+// Unsent bytes at which a receiver holds its sender back.
+constexpr std::size_t kBound = 64 * 1024;
+
+bool has_room(const net::Connection& connection) {
+  return connection.unsent() < kBound;
+}
+
+}  // namespace
+
+Exchange::Exchange(net::Loop& loop, net::Connection& client, const http1::Limits& limits,
+                   Owner& owner)
+    : loop_(loop),
+      client_(client),
+      owner_(owner),
+      response_(limits),
+      deadline_(loop.timers(), [this] { on_deadline(); }) {}
+
+// ---- to the upstream
+
+void Exchange::start(const RequestTraits& traits, Upstreams& upstreams, UpstreamPtr first,
+                     const policy::GatewayTimeouts& timeouts) {
+  active_ = true;
+  traits_ = traits;
+  timeouts_ = timeouts;
+  upstreams_ = &upstreams;
+  target_ = std::move(first);
+  targets_tried_ = 1;
+  response_begun_ = interim_passed_ = close_client_ = upstream_keeps_ = false;
+  const bool chunked = traits.body.kind == http1::Body::Kind::kChunked;
+  request_body_.start(traits.body, chunked ? Framing::kChunked : Framing::kRaw);
+  response_body_.start({}, Framing::kRaw);
+  send(false);
+}
+
+void Exchange::send(bool fresh) {
+  head_sent_ = false;
+  net::ConnectionPtr idle;
+  if (!fresh) idle = target_->take_idle(!traits_.idempotent);
+  reused_ = idle != nullptr;
+  if (reused_) {
+    begin_on(std::move(idle));
+    return;
+  }
+  attempt_ = target_->connect(*this, client_.max_input());
+  arm();
+  client_.read();  // to hear when the client goes
+}
+
+void Exchange::on_connected(net::ConnectionPtr connection) {
+  attempt_.reset();
+  begin_on(std::move(connection));
+}
+
+void Exchange::on_connect_failed(const std::string& why, bool resolved) {
+  attempt_.reset();
+  if (targets_tried_ < upstreams_->size()) {
+    ++targets_tried_;
+    target_ = upstreams_->next();
+    send(false);
+    return;
+  }
+  if (!resolved) {
+    fail(503, "UPSTREAM_UNRESOLVED", "upstream " + target_->name() + ": " + why);
+    return;
+  }
+  fail(502, "UPSTREAM_UNREACHABLE", "cannot connect to upstream " + target_->name() + ": " + why);
+}
+
+void Exchange::begin_on(net::ConnectionPtr connection) {
+  upstream_ = std::move(connection);
+  upstream_->set_owner(this);
+  response_.reset();
+  upstream_->output().append(head_);
+  if (request_body_.done()) {
+    upstream_->flush();
+    if (upstream_->output_failed()) return upstream_lost();
+    head_sent_ = true;
+    upstream_->read();
+    client_.read();
+    arm();
+    return;
+  }
+  upstream_->read();
+  pump_request();
+}
+
+void Exchange::pump_request() {
+  const bool input_was_over = client_.input_over();
+  std::size_t taken = 0;
+  if (has_room(*upstream_)) {
+    taken = request_body_.relay(client_.input(), upstream_->output(), kBound);
+    client_.consume(taken);
+  }
+  if (request_body_.status() == BodyRelay::Status::kError) {
+    return fail(400, "BAD_REQUEST", "request body: " + std::string(request_body_.error()));
+  }
+  upstream_->flush();
+  if (upstream_->output_failed()) {
+    // What it has already answered may still be read; the read under way tells.
+    if (!head_sent_ && taken == 0) return upstream_lost();
+    request_body_.drop();
+    arm();
+    return;
+  }
+  head_sent_ = true;
+  if (!request_body_.done() && input_was_over && client_.input().empty()) return break_off();
+  if (request_body_.done() || has_room(*upstream_)) client_.read();
+  arm();
+}
+
+void Exchange::on_client_input() {
+  if (!upstream_) {
+    if (client_.input_over()) break_off();
+    return;
+  }
+  if (!request_body_.done() && !upstream_->output_failed()) return pump_request();
+  // Bytes of a next request wait in the buffer; a client that ends its side is gone.
+  if (client_.input_over()) return break_off();
+  client_.read();
+}
+
+void Exchange::on_output(net::Connection&) {
+  if (!request_body_.done()) {
+    pump_request();
+  } else if (upstream_->output_failed() && !response_begun_) {
+    upstream_->read();
+  } else {
+    arm();
+  }
+}
+
+// ---- from the upstream
+
+void Exchange::on_input(net::Connection&) {
+  if (!response_begun_ && !read_head()) return;
+  if (active_) pump_response();
+}
+
+// Reads heads until the final one. False when it has not come, or the exchange is over.
+bool Exchange::read_head() {
+  while (true) {
+    const Progress progress = response_.parse(upstream_->input(), traits_.to_head);
+    if (progress == Progress::kError) {
+      fail(502, "UPSTREAM_BAD_RESPONSE",
+           "upstream " + target_->name() + ": " + std::string(response_.error().message));
+      return false;
+    }
+    if (progress == Progress::kNeedMore) {
+      if (upstream_->input_over()) {
+        upstream_lost();
+      } else {
+        upstream_->read();
+      }
+      return false;
+    }
+    if (!take_head()) return false;
+    if (response_begun_) return true;
+  }
+}
+
+// Acts on one complete head. False when the exchange is over.
+bool Exchange::take_head() {
+  const http1::ResponseHead& head = response_.head();
+  if (head.is_interim()) {
+    pass_interim();
+  } else if (head.switches_protocols()) {
+    switch_protocols();
+    return false;
+  } else {
+    begin_response();
+  }
+  return true;
+}
+
+void Exchange::pass_interim() {
+  if (!traits_.client_is_1_0) {
+    const char* const end = upstream_->input().data() + response_.consumed();
+    append_response_head(client_.output(), response_.head(), end, {});
+    client_.flush();
+    interim_passed_ = true;
+  }
+  upstream_->consume(response_.consumed());
+  response_.reset();
+  arm();
+}
+
+// Whether the response begins while more of the request is to come than will be read past, or while
+// a client that waits for 100 may or may not send the rest: then no next request can be told.
+bool Exchange::rest_is_uncertain() const {
+  if (request_body_.done()) return false;
+  if (traits_.expect_continue && !interim_passed_ && request_body_.taken() == 0) return true;
+  return request_body_.left() > kMaxReadPast;
+}
+
+void Exchange::begin_response() {
+  using Kind = http1::Body::Kind;
+  const http1::ResponseHead& head = response_.head();
+  const bool open_end = head.body.kind == Kind::kChunked || head.body.kind == Kind::kUntilClose;
+  close_client_ = !traits_.keep_alive || owner_.must_close() ||
+                  (open_end && traits_.client_is_1_0) || rest_is_uncertain();
+  ResponseContext context;
+  context.rate_headers = rate_headers_;
+  context.close = close_client_;
+  context.keep_alive_1_0 = traits_.client_is_1_0 && !close_client_;
+  context.chunked = open_end && !traits_.client_is_1_0;
+  append_response_head(client_.output(), head, upstream_->input().data() + response_.consumed(),
+                       context);
+  upstream_keeps_ = head.keep_alive;
+  response_body_.start(head.body, context.chunked ? Framing::kChunked : Framing::kRaw);
+  upstream_->consume(response_.consumed());
+  response_begun_ = true;
+}
+
+void Exchange::switch_protocols() {
+  if (!traits_.upgrade || !request_body_.done()) {
+    return fail(502, "UPSTREAM_BAD_RESPONSE",
+                "upstream " + target_->name() + " switched protocols unasked");
+  }
+  ResponseContext context;
+  context.rate_headers = rate_headers_;
+  append_response_head(client_.output(), response_.head(),
+                       upstream_->input().data() + response_.consumed(), context);
+  client_.flush();
+  upstream_->consume(response_.consumed());
+  deadline_.cancel();
+  active_ = false;
+  target_.reset();
+  owner_.on_tunnel(std::move(upstream_));
+}
+
+void Exchange::pump_response() {
+  const bool input_was_over = upstream_->input_over();
+  if (has_room(client_)) {
+    upstream_->consume(response_body_.relay(upstream_->input(), client_.output(), kBound));
+  }
+  if (input_was_over && upstream_->input().empty() && !upstream_->input_failed()) {
+    response_body_.end_of_input(client_.output());
+  }
+  client_.flush();
+  const bool cut_short = upstream_->input_failed() && upstream_->input().empty();
+  if (client_.output_failed()) return break_off();
+  if (response_body_.done()) return finish();
+  if (cut_short || response_body_.status() == BodyRelay::Status::kError) return break_off();
+  if (has_room(client_)) upstream_->read();
+  arm();
+}
+
+void Exchange::on_client_output() {
+  if (client_.output_failed()) return break_off();
+  if (response_begun_) pump_response();
+}
+
+// ---- the end
+
+void Exchange::finish() {
+  deadline_.cancel();
+  active_ = false;
+  const bool clean = upstream_keeps_ && request_body_.done() && upstream_->unsent() == 0 &&
+                     !upstream_->output_failed() && !upstream_->input_over() &&
+                     upstream_->input().empty();
+  if (clean) {
+    target_->give_back(std::move(upstream_));
+  } else {
+    upstream_->close();
+  }
+  upstream_.reset();
+  target_.reset();
+  owner_.on_response_done(!close_client_);
+}
+
+bool Exchange::may_repeat() const {
+  if (!reused_ || response_.begun() || interim_passed_ || request_body_.taken() != 0) return false;
+  return !head_sent_ || traits_.idempotent;
+}
+
+// The upstream has closed before its response began.
+void Exchange::upstream_lost() {
+  if (may_repeat()) {
+    upstream_->close();
+    upstream_.reset();
+    return send(true);
+  }
+  const std::string what = response_.begun() ? " closed in the middle of its response's head"
+                                             : " closed without a response";
+  fail(502, "UPSTREAM_CLOSED", "upstream " + target_->name() + what);
+}
+
+void Exchange::stop() {
+  deadline_.cancel();
+  active_ = false;
+  if (attempt_) attempt_->cancel();
+  attempt_.reset();
+  if (upstream_) upstream_->close();
+  upstream_.reset();
+  target_.reset();
+}
+
+void Exchange::fail(int status, std::string_view code, std::string message) {
+  if (response_begun_) return break_off();
+  const Failure failure{status, code, std::move(message)};
+  stop();
+  owner_.on_failure(failure);
+}
+
+void Exchange::break_off() {
+  stop();
+  owner_.on_broken();
+}
+
+// ---- time
+
+void Exchange::arm() {
+  if (attempt_) {
+    deadline_.expires_after(timeouts_.connect);
+  } else if (!response_begun_ && request_body_.done()) {
+    deadline_.expires_after(timeouts_.response);
+  } else {
+    deadline_.expires_after(timeouts_.body);
+  }
+}
+
+void Exchange::on_deadline() {
+  if (response_begun_) return break_off();
+  const std::string upstream = "upstream " + target_->name();
+  if (attempt_) {
+    return fail(504, "UPSTREAM_CONNECT_TIMEOUT", upstream + " did not accept a connection in time");
+  }
+  if (request_body_.done()) {
+    return fail(504, "UPSTREAM_TIMEOUT", upstream + " did not answer in time");
+  }
+  if (upstream_->unsent() != 0 || upstream_->output_failed()) {
+    return fail(504, "UPSTREAM_TIMEOUT", upstream + " did not take the request body in time");
+  }
+  fail(408, "REQUEST_TIMEOUT", "the request body did not arrive in time");
+}
+
+}  // namespace weir::gateway

@@ -1,0 +1,36 @@
+#include "serve/gateway/gateway.h"
+
+#include <utility>
+
+#include "engine/compiled_policy.h"
+#include "serve/gateway/session.h"
+
+namespace weir::gateway {
+
+Result<std::unique_ptr<Gateway>> Gateway::open(net::Loops& loops, engine::Engine& engine,
+                                               const Clock& clock, metrics::Registry& registry) {
+  const std::shared_ptr<const engine::CompiledPolicy> current = engine.current();
+  const policy::Policy& policy = current->policy();
+  if (!policy.gateway) {
+    return Error{ErrorCode::kInvalid, "gateway: the policy has no gateway section; add one"};
+  }
+  std::unique_ptr<Gateway> gateway(new Gateway(registry));
+  for (std::size_t i = 0; i < loops.size(); ++i) {
+    gateway->workers_.push_back(
+        std::make_unique<Worker>(loops.at(i), engine, clock, gateway->counters_));
+  }
+  net::Server::Options options;
+  options.name = "gateway";
+  options.listen = {policy.gateway->listen.host, policy.gateway->listen.port};
+  Result<std::unique_ptr<net::Server>> server = net::Server::open(
+      loops, std::move(options),
+      [&workers = gateway->workers_](net::Loop& loop, net::SessionSet& sessions,
+                                     net::TcpSocket socket, const net::Endpoint& peer) {
+        Session::start(*workers[loop.index()], sessions, std::move(socket), peer);
+      });
+  if (!server) return server.error();
+  gateway->server_ = std::move(*server);
+  return gateway;
+}
+
+}  // namespace weir::gateway

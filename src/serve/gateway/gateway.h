@@ -1,0 +1,53 @@
+// Gateway: the HTTP/1.1 reverse proxy that asks the engine before it passes a request on.
+//
+// A policy that is swapped in takes effect for the next request; its header bounds for the next
+// connection. The address listened on stays what it was.
+//
+// THREADS: as net::Server.
+
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/metrics.h"
+#include "engine/engine.h"
+#include "net/loop.h"
+#include "net/server.h"
+#include "serve/gateway/worker.h"
+#include "weir/result.h"
+
+namespace weir::gateway {
+
+class Gateway {
+ public:
+  // Listens where the engine's policy says; accepts nothing before start().
+  // REQUIRES: the engine has a policy with a `gateway` section; all arguments outlive the gateway.
+  // ERRORS: kIo, kInvalid: the address cannot be listened on; the message names it.
+  static Result<std::unique_ptr<Gateway>> open(net::Loops& loops, engine::Engine& engine,
+                                               const Clock& clock, metrics::Registry& registry);
+
+  // REQUIRES: the loops are stopped, or were never started.
+  ~Gateway() = default;
+
+  void start() { server_->start(); }
+  // Stops accepting, finishes what is in flight within `within`, then runs `done` on a loop.
+  void drain(Duration within, std::function<void()> done) {
+    server_->drain(within, std::move(done));
+  }
+  std::uint16_t port() const { return server_->port(); }
+  std::string address() const { return server_->address(); }
+  std::size_t connections() const { return server_->connections(); }
+
+ private:
+  explicit Gateway(metrics::Registry& registry) : counters_(registry) {}
+
+  Counters counters_;
+  std::vector<std::unique_ptr<Worker>> workers_;  // one a loop
+  std::unique_ptr<net::Server> server_;           // ends its sessions before the workers go
+};
+
+}  // namespace weir::gateway

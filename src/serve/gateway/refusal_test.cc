@@ -1,0 +1,219 @@
+// Requests that the gateway answers by itself: refused, not HTTP, or not to be trusted.
+
+#include "support/gateway_fixture.h"
+
+namespace weir::gateway {
+namespace {
+
+class Refusal : public GatewayTest {};
+
+TEST_F(Refusal, TheRequestPastTheLimitIs429AndNeverReachesTheUpstream) {
+  limit_all(1);
+  start();
+  RawClient one = client();
+  one.send(kGet);
+  RawClient upstream = accept();
+  upstream.read_until("\r\n\r\n");
+  upstream.send(kOk);
+  const std::string first = one.read_response();
+  EXPECT_EQ(status_of(first), 200);
+  EXPECT_TRUE(contains(first, "X-RateLimit-Limit: 1\r\n"));
+  EXPECT_TRUE(contains(first, "X-RateLimit-Remaining: 0\r\n"));
+  EXPECT_FALSE(contains(first, "Retry-After"));
+  one.send(kGet);
+  const std::string second = one.read_response();
+  EXPECT_EQ(status_of(second), 429);
+  EXPECT_TRUE(contains(second, "Retry-After: 3600\r\n"));
+  EXPECT_TRUE(contains(second, "Content-Type: application/json\r\n"));
+  EXPECT_TRUE(contains(body_of(second), "\"code\":\"RATE_LIMITED\""));
+  EXPECT_EQ(metric("weir_requests_total{listener=\"gateway\",outcome=\"denied\"}"), 1u);
+}
+
+TEST_F(Refusal, ARefusedHeadRequestGetsNoBody) {
+  limit_all(0);
+  start();
+  RawClient one = client();
+  one.send("HEAD /a HTTP/1.1\r\nHost: h\r\n\r\n" + kGet);
+  const std::string head = one.read_until("\r\n\r\n");
+  EXPECT_EQ(status_of(head), 429);
+  EXPECT_EQ(status_of(one.read_response()), 429) << "the next answer follows at once";
+}
+
+TEST_F(Refusal, APipelineOfRefusalsIsAnsweredInOneGo) {
+  limit_all(0);
+  start();
+  RawClient one = client();
+  std::string batch;
+  for (int i = 0; i < 500; ++i) batch += kGet;
+  one.send(batch);
+  for (int i = 0; i < 500; ++i) ASSERT_EQ(status_of(one.read_response()), 429);
+}
+
+TEST_F(Refusal, TheBodyOfARefusedRequestIsNotTheNextRequest) {
+  limit_all(0);
+  start();
+  RawClient one = client();
+  const std::string smuggled = "GET /smuggled HTTP/1.1\r\nHost: h\r\n\r\n";
+  one.send("POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: " + std::to_string(smuggled.size()) +
+           "\r\n\r\n");
+  EXPECT_EQ(status_of(one.read_response()), 429);
+  one.send(smuggled + "BROKEN\r\n\r\n");
+  EXPECT_EQ(status_of(one.read_response()), 400) << "what follows the body is read as a request";
+}
+
+TEST_F(Refusal, TheChunkedBodyOfARefusedRequestIsReadPast) {
+  limit_all(0);
+  start();
+  RawClient one = client();
+  one.send("POST /a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab");
+  EXPECT_EQ(status_of(one.read_response()), 429);
+  one.send("cde\r\n0\r\nT: 1\r\n\r\n" + kGet);
+  EXPECT_EQ(status_of(one.read_response()), 429);
+}
+
+TEST_F(Refusal, ALargeUploadThatIsRefusedReadsItsAnswerBeforeTheConnectionEnds) {
+  limit_all(0);
+  start();
+  RawClient one = client();
+  one.send("POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000000\r\n\r\n");
+  const std::string block(1 << 20, 'x');
+  for (int i = 0; i < 8; ++i) ASSERT_TRUE(one.send(block)) << "nobody resets the connection";
+  const std::string answer = one.read_all();
+  EXPECT_EQ(status_of(answer), 429);
+  EXPECT_TRUE(contains(answer, "Connection: close\r\n"));
+}
+
+TEST_F(Refusal, AnEndlessChunkedUploadIsReadPastUpToABound) {
+  limit_all(0);
+  start();
+  RawClient one = client();
+  one.send("POST /a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n");
+  EXPECT_EQ(status_of(one.read_response()), 429);
+  const std::string block(64 * 1024, 'x');
+  for (int i = 0; i < 8; ++i) one.send("10000\r\n" + block + "\r\n");
+  EXPECT_TRUE(one.at_end()) << "our side is closed after 256 KiB";
+}
+
+TEST_F(Refusal, WhoWaitsFor100IsRefusedWithoutItAndTheConnectionEnds) {
+  limit_all(0);
+  start();
+  RawClient one = client();
+  one.send("PUT /a HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n");
+  const std::string answer = one.read_all();
+  EXPECT_EQ(status_of(answer), 429);
+  EXPECT_TRUE(contains(answer, "Connection: close\r\n"));
+}
+
+TEST_F(Refusal, SmugglingFormsAre400AndTheConnectionEnds) {
+  start();
+  const std::string head = "POST / HTTP/1.1\r\nHost: h\r\n";
+  const std::string forms[] = {
+      head + "Content-Length: 3\r\nContent-Length: 3\r\n\r\nabc",
+      head + "Content-Length: 3, 3\r\n\r\nabc",
+      head + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+      head + "Transfer-Encoding: gzip, chunked\r\n\r\n",
+      head + "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n",
+      head + "X: a\r\n b\r\n\r\n",
+      head + "X : a\r\n\r\n",
+      "GET / HTTP/1.1\nHost: h\n\n",
+      head + "X: a\rb\r\n\r\n",
+      head + "Content-Length: +3\r\n\r\nabc",
+      "GET / HTTP/1.1\r\n\r\n",
+      "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+      "GET  / HTTP/1.1\r\nHost: h\r\n\r\n",
+  };
+  for (const std::string& form : forms) {
+    RawClient one = client();
+    one.send(form + kGet);
+    const std::string answer = one.read_all();
+    EXPECT_TRUE(status_of(answer) == 400 || status_of(answer) == 501) << form << answer;
+    EXPECT_TRUE(contains(answer, "Connection: close\r\n")) << form;
+    EXPECT_TRUE(contains(answer, "\"code\":\"BAD_REQUEST\"")) << form;
+    EXPECT_FALSE(contains(answer, "}HTTP/1.1")) << "one answer only: " << form;
+  }
+  EXPECT_TRUE(nobody_connects());
+}
+
+TEST_F(Refusal, ABadChunkSizeIs400AndTheUpstreamGetsNoEndOfTheBody) {
+  start();
+  RawClient one = client();
+  one.send("POST /a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
+  RawClient upstream = accept();
+  upstream.read_until("\r\n\r\n");
+  EXPECT_EQ(upstream.read_until("abc\r\n"), "3\r\nabc\r\n");
+  one.send("-1\r\n");
+  EXPECT_EQ(status_of(one.read_all()), 400);
+  EXPECT_EQ(upstream.read_all(), "");
+}
+
+TEST_F(Refusal, HeadsOverTheBoundsAre431And414) {
+  policy_.gateway->max_header_bytes = 32 * 1024;
+  policy_.gateway->max_headers = 5;
+  start();
+  RawClient large = client();
+  large.send("GET / HTTP/1.1\r\nHost: h\r\nX: " + std::string(40000, 'a') + "\r\n\r\n");
+  EXPECT_EQ(status_of(large.read_all()), 431);
+  RawClient many = client();
+  many.send("GET / HTTP/1.1\r\nHost: h\r\na: 1\r\nb: 1\r\nc: 1\r\nd: 1\r\ne: 1\r\n\r\n");
+  EXPECT_EQ(status_of(many.read_all()), 431);
+  RawClient target = client();
+  target.send("GET /" + std::string(20000, 'a') + " HTTP/1.1\r\nHost: h\r\n\r\n");
+  EXPECT_EQ(status_of(target.read_all()), 414);
+}
+
+TEST_F(Refusal, APathThatIsNoneIs400AndTheConnectionGoesOn) {
+  start();
+  RawClient one = client();
+  one.send("GET /a%zz HTTP/1.1\r\nHost: h\r\n\r\n");
+  EXPECT_EQ(status_of(one.read_response()), 400);
+  one.send(kGet);
+  EXPECT_TRUE(accept().connected());
+}
+
+TEST_F(Refusal, IdentityHeadersOfUntrustedClientsAreNotBelieved) {
+  policy::Limit limit;
+  limit.name = "per_ip";
+  limit.numbers = {TokenBucket{Rate{1, std::chrono::hours(1)}, 1}};
+  limit.key = {{{policy::Attribute{policy::Attribute::Kind::kIp, ""}}}};
+  policy_.limits.push_back(limit);
+  start();
+  RawClient one = client();
+  one.send("GET / HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 203.0.113.1\r\n\r\n");
+  RawClient upstream = accept();
+  upstream.read_until("\r\n\r\n");
+  upstream.send(kOk);
+  one.read_response();
+  one.send("GET / HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 203.0.113.2\r\n\r\n");
+  EXPECT_EQ(status_of(one.read_response()), 429);
+}
+
+TEST_F(Refusal, ATrustedProxyNamesItsClients) {
+  policy_.identity.trusted_proxies = {*IpPrefix::parse("127.0.0.0/8")};
+  policy::Limit limit;
+  limit.name = "per_ip";
+  limit.numbers = {TokenBucket{Rate{1, std::chrono::hours(1)}, 1}};
+  limit.key = {{{policy::Attribute{policy::Attribute::Kind::kIp, ""}}}};
+  policy_.limits.push_back(limit);
+  start();
+  RawClient one = client();
+  one.send("GET / HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 203.0.113.1\r\n\r\n");
+  RawClient upstream = accept();
+  EXPECT_TRUE(
+      contains(upstream.read_until("\r\n\r\n"), "X-Forwarded-For: 203.0.113.1, 127.0.0.1\r\n"));
+  upstream.send(kOk);
+  one.read_response();
+  exchange(one, upstream, "GET / HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 203.0.113.2\r\n\r\n", kOk);
+  EXPECT_EQ(status_of(one.read_response()), 200);
+  one.send("GET / HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 203.0.113.2\r\n\r\n");
+  EXPECT_EQ(status_of(one.read_response()), 429);
+}
+
+TEST_F(Refusal, ARepeatedIdentityHeaderIs400) {
+  start();
+  RawClient one = client();
+  one.send("GET / HTTP/1.1\r\nHost: h\r\nX-User-Id: a\r\nX-User-Id: b\r\n\r\n");
+  EXPECT_EQ(status_of(one.read_response()), 400);
+}
+
+}  // namespace
+}  // namespace weir::gateway

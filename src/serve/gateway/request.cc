@@ -1,0 +1,170 @@
+// One request: who asks, what the policy says, and the answer or the way to an upstream.
+
+#include <utility>
+
+#include "serve/gateway/forwarded_head.h"
+#include "serve/gateway/session.h"
+#include "wire/http1/characters.h"
+
+namespace weir::gateway {
+namespace {
+
+// RFC 9110 section 9.2.2. Methods are case-sensitive.
+bool is_idempotent(std::string_view method) {
+  return method == "GET" || method == "HEAD" || method == "OPTIONS" || method == "PUT" ||
+         method == "DELETE" || method == "TRACE";
+}
+
+// WebSocket only: an upgrade to HTTP/2 would carry requests past the limits.
+bool wants_websocket(const http1::RequestHead& head) {
+  if (!head.upgrade || head.minor_version == 0 || head.body.kind != http1::Body::Kind::kNone) {
+    return false;
+  }
+  const http1::Found upgrade = head.headers.find(http1::HeaderId::kUpgrade);
+  return !upgrade.repeated() && http1::equals_ignore_case(upgrade.value, "websocket");
+}
+
+RequestTraits traits_of(const http1::RequestHead& head) {
+  RequestTraits traits;
+  traits.body = head.body;
+  traits.to_head = head.method == "HEAD";
+  traits.idempotent = is_idempotent(head.method);
+  traits.client_is_1_0 = head.minor_version == 0;
+  traits.keep_alive = head.keep_alive;
+  traits.expect_continue = head.expect_continue;
+  traits.upgrade = wants_websocket(head);
+  return traits;
+}
+
+}  // namespace
+
+void Session::handle_request() {
+  deadline_.cancel();
+  head_timed_ = false;
+  const http1::RequestHead& head = parser_.head();
+  traits_ = traits_of(head);
+  unwanted_.start(head.body, BodyRelay::Framing::kDrop);
+  exchange_.rate_headers().clear();
+  const policy::Policy& policy = worker_.policy();
+  if (policy.gateway) timeouts_ = policy.gateway->timeouts;
+  facts_.emplace(head, path_buffer_);
+  const Result<bool> read = facts_->read(policy.identity, policy.paths, peer_);
+  if (!read) {
+    worker_.counters.invalid.add();
+    leave_head();
+    answer_fault(400, "BAD_REQUEST", read.error().message, false);
+    return;
+  }
+  state_ = State::kDeciding;
+  worker_.engine.decide(*facts_, worker_.clock.now(), std::nullopt,
+                        [this](engine::Decision decision) { on_decision(decision); });
+}
+
+void Session::on_decision(const engine::Decision& decision) {
+  if (state_ == State::kClosed) {  // ended while the store was asked
+    facts_.reset();
+    destroy();
+    return;
+  }
+  rate_headers_.fill(decision);
+  rate_headers_.append_to(exchange_.rate_headers());
+  if (decision.allowed) {
+    worker_.counters.allowed.add();
+    admit(decision.policy->policy());
+    if (state_ == State::kDeciding) {
+      decision.delay.count() > 0 ? hold(decision.delay) : begin_exchange();
+    }
+  } else {
+    worker_.counters.denied.add();
+    leave_head();
+    refuse(decision);
+  }
+  advance();
+}
+
+// Writes the request for the upstream, while its head still stands in the buffer.
+void Session::admit(const policy::Policy& policy) {
+  if (worker_.upstreams.size() == 0) {
+    leave_head();
+    worker_.counters.upstream_fault.add();
+    answer_fault(503, "UPSTREAM_UNAVAILABLE", "the policy names no upstream", false);
+    return;
+  }
+  target_ = worker_.upstreams.next();
+  RequestContext context;
+  context.path = facts_->upstream_path();
+  context.peer = peer_text_;
+  context.peer_trusted = policy::is_trusted(policy.identity, peer_);
+  context.upstream = target_->name();
+  context.upgrade = traits_.upgrade;
+  exchange_.head().clear();
+  append_request_head(exchange_.head(), parser_.head(),
+                      client_->input().data() + parser_.consumed(), context);
+  leave_head();
+}
+
+void Session::hold(Duration delay) {
+  state_ = State::kHeld;
+  if (!delay_) delay_.emplace(worker_.loop.executor());
+  delay_->expires_after(delay);
+  delay_->async_wait([this](const net::SystemError& error) {
+    if (error || state_ != State::kHeld) return;
+    begin_exchange();
+    advance();
+  });
+  client_->read();
+}
+
+void Session::begin_exchange() {
+  state_ = State::kExchange;
+  exchange_.start(traits_, worker_.upstreams, std::move(target_), timeouts_);
+}
+
+// The head has been read for good: what follows it is the body, or the next request.
+void Session::leave_head() {
+  facts_.reset();
+  client_->consume(parser_.consumed());
+  parser_.reset();
+}
+
+void Session::refuse(const engine::Decision& decision) {
+  std::string body;
+  engine::append_refusal_body(decision, body);
+  LocalAnswer local;
+  local.status = engine::refusal_status(decision);
+  local.body = body;
+  answer(local);
+}
+
+bool Session::rest_can_be_read_past() const {
+  if (unwanted_.done()) return true;
+  if (unwanted_.status() == BodyRelay::Status::kError) return false;
+  if (traits_.expect_continue && unwanted_.taken() == 0) return false;
+  return unwanted_.left() <= kMaxReadPast && unwanted_.taken() <= kMaxReadPast;
+}
+
+// Answers in place of an upstream; then comes the next request, or the end of the connection.
+void Session::answer(const LocalAnswer& wanted) {
+  LocalAnswer local = wanted;
+  local.headers = exchange_.rate_headers();
+  local.to_head = traits_.to_head;
+  local.close =
+      wanted.close || !traits_.keep_alive || sessions_.draining() || !rest_can_be_read_past();
+  local.keep_alive_1_0 = traits_.client_is_1_0;
+  append_local_answer(client_->output(), local);
+  close_after_ = local.close;
+  if (close_after_) return linger();
+  state_ = unwanted_.done() ? State::kHead : State::kReadPast;
+}
+
+void Session::answer_fault(int status, std::string_view code, std::string_view message,
+                           bool close) {
+  const std::string body = fault_body(code, message);
+  LocalAnswer local;
+  local.status = status;
+  local.body = body;
+  local.close = close;
+  answer(local);
+}
+
+}  // namespace weir::gateway

@@ -1,0 +1,58 @@
+// RequestFacts: one request as identity and engine look at it. Nothing is copied but values that
+// had to be decoded or joined; those live as long as this.
+//
+// A header that stands in several lines is one value, joined by ", ", as HTTP has it.
+//
+// THREADS: one request, one thread.
+
+#pragma once
+
+#include <forward_list>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/ip.h"
+#include "engine/attributes.h"
+#include "policy/identity.h"
+#include "policy/path.h"
+#include "weir/result.h"
+#include "wire/http1/request.h"
+
+namespace weir::gateway {
+
+class RequestFacts final : public engine::Attributes, public policy::RequestFields {
+ public:
+  // REQUIRES: `head` and its bytes, and `buffer`, outlive it.
+  RequestFacts(const http1::RequestHead& head, policy::PathBuffer& buffer)
+      : head_(head), buffer_(buffer) {}
+
+  // Brings path and host into normal form and finds out who asks.
+  // ERRORS: kInvalid, to be answered 400.
+  Result<bool> read(const policy::Identity& identity, const policy::Paths& paths,
+                    const IpAddress& peer);
+
+  // REQUIRES for these: read() succeeded.
+  std::string_view upstream_path() const { return path_.upstream; }
+
+  // engine::Attributes
+  std::optional<std::string_view> find(const policy::Attribute& attribute) const override;
+  std::optional<IpAddress> ip() const override { return client_.ip; }
+
+  // policy::RequestFields
+  std::optional<std::string_view> header(std::string_view name, std::size_t index) const override;
+  Found cookie(std::string_view name) const override;
+  Found query(std::string_view name) const override;
+
+ private:
+  std::optional<std::string_view> joined_header(std::string_view name) const;
+
+  const http1::RequestHead& head_;
+  policy::PathBuffer& buffer_;
+  policy::NormalPath path_;
+  std::optional<std::string> host_;
+  policy::Client client_;
+  mutable std::forward_list<std::string> made_;  // values that do not stand in the request as such
+};
+
+}  // namespace weir::gateway

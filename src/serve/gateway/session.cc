@@ -1,0 +1,261 @@
+// The connection: whose turn it is, how long anybody may take, and how it ends.
+
+#include "serve/gateway/session.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace weir::gateway {
+namespace {
+
+// Answers that wait to be written; more requests are not looked at meanwhile.
+constexpr std::size_t kMaxUnsent = 64 * 1024;
+// How long to read away what a client still sends: since its last byte, and in all.
+constexpr Duration kLingerStep = std::chrono::seconds(5);
+constexpr Duration kLingerStepDraining = std::chrono::seconds(1);
+constexpr Duration kLingerTotal = std::chrono::seconds(30);
+
+http1::Limits limits_of(const policy::Gateway& settings) {
+  http1::Limits limits;
+  limits.max_headers = settings.max_headers;
+  limits.max_head_bytes = settings.max_header_bytes;
+  return limits;
+}
+
+IpAddress address_of(const net::Endpoint& peer) {
+  if (peer.address().is_v4()) return IpAddress::v4(peer.address().to_v4().to_uint());
+  return IpAddress::v6(peer.address().to_v6().to_bytes());
+}
+
+}  // namespace
+
+void Session::start(Worker& worker, net::SessionSet& sessions, net::TcpSocket socket,
+                    const net::Endpoint& peer) {
+  const policy::Policy& policy = worker.policy();
+  if (!policy.gateway) return;  // a reload never takes the listener away; closes the socket
+  auto* session = new Session(worker, sessions, std::move(socket), peer, *policy.gateway);
+  session->await_input();
+}
+
+Session::Session(Worker& worker, net::SessionSet& sessions, net::TcpSocket socket,
+                 const net::Endpoint& peer, const policy::Gateway& settings)
+    : worker_(worker),
+      sessions_(sessions),
+      peer_(address_of(peer)),
+      peer_text_(peer_.to_string()),
+      client_(new net::Connection(std::move(socket),
+                                  std::max<std::size_t>(settings.max_header_bytes, 64 * 1024))),
+      parser_(limits_of(settings)),
+      timeouts_(settings.timeouts),
+      exchange_(worker.loop, *client_, limits_of(settings), *this),
+      tunnel_(worker.loop, [this] { end(); }),
+      deadline_(worker.loop.timers(), [this] { on_deadline(); }) {
+  client_->set_owner(this);
+  sessions_.add(*this);
+}
+
+void Session::on_input(net::Connection&) {
+  switch (state_) {
+    case State::kHead:
+    case State::kReadPast:
+      return advance();
+    case State::kExchange:
+      return exchange_.on_client_input();
+    case State::kHeld:
+      if (client_->input_over()) return on_broken();
+      return client_->read();
+    case State::kLinger:
+      client_->consume(client_->input().size());
+      if (client_->input_over() && client_->unsent() == 0) return end();
+      return await_input();
+    case State::kDeciding:
+    case State::kTunnel:
+    case State::kClosed:
+      return;
+  }
+}
+
+void Session::on_output(net::Connection&) {
+  if (state_ == State::kExchange) return exchange_.on_client_output();
+  if (client_->output_failed()) return end();
+  if (state_ == State::kLinger && client_->input_over() && client_->unsent() == 0) return end();
+  if (state_ == State::kHead || state_ == State::kReadPast) advance();
+}
+
+// Goes through what has arrived, request by request; then writes the answers and waits.
+void Session::advance() {
+  if (advancing_) return;
+  advancing_ = true;
+  do {
+    held_back_ = false;
+    while (step()) {
+    }
+    if (state_ != State::kClosed && state_ != State::kTunnel) client_->flush();
+  } while (held_back_ && client_->unsent() == 0);
+  advancing_ = false;
+  // An exchange and a tunnel see to the connection by themselves.
+  if (state_ == State::kClosed || state_ == State::kTunnel || state_ == State::kExchange) return;
+  if (client_->output_failed()) return end();
+  await_input();
+}
+
+// One step on what has arrived; false when there is nothing to do but wait.
+bool Session::step() {
+  if (state_ == State::kReadPast) {
+    read_past();
+    return state_ == State::kHead;
+  }
+  if (state_ != State::kHead) return false;
+  if (client_->unsent() > kMaxUnsent) {
+    held_back_ = true;
+    return false;
+  }
+  if (client_->input().empty()) {
+    if (client_->input_over()) end();
+    return false;
+  }
+  switch (parser_.parse(client_->input())) {
+    case http1::Progress::kNeedMore:
+      if (client_->input_over()) end();
+      return false;
+    case http1::Progress::kError:
+      worker_.counters.invalid.add();
+      traits_ = {};
+      unwanted_.start({}, BodyRelay::Framing::kDrop);
+      answer_fault(parser_.error().status, "BAD_REQUEST", parser_.error().message, true);
+      return false;
+    case http1::Progress::kComplete:
+      handle_request();
+      return state_ == State::kHead || state_ == State::kReadPast;
+  }
+  return false;
+}
+
+// Takes the rest of an answered request's body off the input. At its end the next request is due.
+void Session::read_past() {
+  client_->consume(unwanted_.relay(client_->input(), nowhere_, 0));
+  if (unwanted_.done()) return next_request();
+  const bool wrong = unwanted_.status() == BodyRelay::Status::kError;
+  if (client_->input_over()) return end();
+  if (wrong || unwanted_.taken() > kMaxReadPast) linger();
+}
+
+void Session::next_request() {
+  if (close_after_ || sessions_.draining()) return linger();
+  parser_.reset();
+  state_ = State::kHead;
+}
+
+void Session::await_input() {
+  switch (state_) {
+    case State::kHead:
+      if (parser_.begun()) {
+        // Counted from the first byte: a head that trickles in gains no time by each.
+        if (!head_timed_) deadline_.expires_after(timeouts_.header);
+        head_timed_ = true;
+      } else {
+        head_timed_ = false;
+        deadline_.expires_after(timeouts_.idle);
+        if (!client_->reading()) client_->shrink();
+      }
+      break;
+    case State::kReadPast:
+      deadline_.expires_after(timeouts_.body);
+      break;
+    case State::kLinger: {
+      const Duration step = sessions_.draining() ? kLingerStepDraining : kLingerStep;
+      const Duration left(linger_until_ns_ - worker_.loop.timers().now_ns());
+      deadline_.expires_after(std::min(step, left));
+      break;
+    }
+    default:
+      return;
+  }
+  client_->read();
+}
+
+void Session::linger() {
+  state_ = State::kLinger;
+  linger_until_ns_ = worker_.loop.timers().now_ns() + kLingerTotal.count();
+  client_->consume(client_->input().size());
+  client_->end_output();
+  if (client_->output_failed()) return end();
+  if (client_->input_over() && client_->unsent() == 0) return end();
+  await_input();
+}
+
+void Session::on_deadline() {
+  if (state_ == State::kHead && parser_.begun()) {
+    worker_.counters.invalid.add();
+    traits_ = {};
+    unwanted_.start({}, BodyRelay::Framing::kDrop);
+    answer_fault(408, "REQUEST_TIMEOUT", "the head of the request did not arrive in time", true);
+    return;
+  }
+  if (state_ == State::kHead) return linger();
+  end();
+}
+
+void Session::drain() {
+  const bool idle = state_ == State::kHead && !parser_.begun() && client_->input().empty();
+  if (idle) linger();
+}
+
+void Session::abort() {
+  end();
+}
+
+void Session::end() {
+  if (state_ == State::kClosed) return;
+  state_ = State::kClosed;
+  deadline_.cancel();
+  delay_.reset();
+  exchange_.stop();
+  tunnel_.close();
+  client_->close();
+  sessions_.remove(*this);
+  if (!facts_) destroy();  // else when the store has answered
+}
+
+void Session::destroy() {
+  worker_.loop.post([self = std::unique_ptr<Session>(this)] {});
+}
+
+// ---- what an exchange tells
+
+void Session::on_response_done(bool keep) {
+  close_after_ = !keep;
+  if (!exchange_.request_body().done()) {
+    unwanted_ = std::move(exchange_.request_body());
+    unwanted_.drop();
+    if (close_after_) return linger();
+    state_ = State::kReadPast;
+  } else {
+    next_request();
+  }
+  if (state_ != State::kLinger && state_ != State::kClosed) advance();
+}
+
+void Session::on_failure(const Failure& failure) {
+  const bool clients = failure.status < 500;
+  (clients ? worker_.counters.invalid : worker_.counters.upstream_fault).add();
+  unwanted_ = std::move(exchange_.request_body());
+  unwanted_.drop();
+  const bool close = clients || !traits_.keep_alive;
+  answer_fault(failure.status, failure.code, failure.message, close);
+  advance();
+}
+
+void Session::on_broken() {
+  worker_.counters.client_gone.add();
+  client_->reset();
+  end();
+}
+
+void Session::on_tunnel(net::ConnectionPtr upstream) {
+  state_ = State::kTunnel;
+  deadline_.cancel();
+  tunnel_.start(client_, std::move(upstream), timeouts_.body);
+}
+
+}  // namespace weir::gateway

@@ -1,0 +1,123 @@
+// Session: one client's connection to the gateway.
+//
+//   head -> identity -> decision -> refusal, or exchange with an upstream -> next head
+//
+// Requests are answered in their order; those that wait in the buffer are decided as their turn
+// comes. Refusals of one batch are written together.
+//
+// A body that nobody wants is read past up to a bound, so that the next request begins where it
+// does; a longer one, or one that an unmet Expect leaves uncertain, ends the connection: the answer
+// says so, our side is closed, and what still comes is read away for a while, since closing at once
+// would reset the connection before the client has read the answer.
+//
+// A client that closes its side while it waits is taken to be gone, as nginx takes it: the upstream
+// is given up at once.
+//
+// THREADS: the loop's.
+
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "engine/answer.h"
+#include "net/connection.h"
+#include "net/session.h"
+#include "serve/gateway/exchange.h"
+#include "serve/gateway/local_answer.h"
+#include "serve/gateway/request_facts.h"
+#include "serve/gateway/tunnel.h"
+#include "serve/gateway/worker.h"
+#include "wire/http1/request.h"
+
+namespace weir::gateway {
+
+class Session final : public net::Session, public net::Connection::Owner, public Exchange::Owner {
+ public:
+  // Owns itself from here to the end of the connection.
+  static void start(Worker& worker, net::SessionSet& sessions, net::TcpSocket socket,
+                    const net::Endpoint& peer);
+
+  // net::Session
+  void drain() override;
+  void abort() override;
+
+  // net::Connection::Owner
+  void on_input(net::Connection& client) override;
+  void on_output(net::Connection& client) override;
+
+  // Exchange::Owner
+  bool must_close() const override { return sessions_.draining(); }
+  void on_response_done(bool keep) override;
+  void on_failure(const Failure& failure) override;
+  void on_broken() override;
+  void on_tunnel(net::ConnectionPtr upstream) override;
+
+ private:
+  enum class State : std::uint8_t {
+    kHead,      // waits for a request, or reads its head
+    kDeciding,  // the store is asked; the head stays where it is
+    kHeld,      // admitted, and delayed by a leaky bucket
+    kExchange,  // an upstream is at work
+    kReadPast,  // answered; the rest of the body goes nowhere
+    kLinger,    // our side is closed; reads until the client closes its own
+    kTunnel,
+    kClosed,
+  };
+
+  Session(Worker& worker, net::SessionSet& sessions, net::TcpSocket socket,
+          const net::Endpoint& peer, const policy::Gateway& settings);
+
+  // session.cc: the connection
+  void advance();
+  bool step();
+  void read_past();
+  void await_input();
+  void linger();
+  void end();
+  void destroy();
+  void on_deadline();
+  void next_request();
+
+  // request.cc: one request
+  void handle_request();
+  void on_decision(const engine::Decision& decision);
+  void refuse(const engine::Decision& decision);
+  void admit(const policy::Policy& policy);
+  void hold(Duration delay);
+  void begin_exchange();
+  void leave_head();
+  void answer(const LocalAnswer& answer);
+  void answer_fault(int status, std::string_view code, std::string_view message, bool close);
+  bool rest_can_be_read_past() const;
+
+  Worker& worker_;
+  net::SessionSet& sessions_;
+  const IpAddress peer_;
+  const std::string peer_text_;
+  net::ConnectionPtr client_;
+  http1::RequestParser parser_;
+  policy::PathBuffer path_buffer_;
+  policy::GatewayTimeouts timeouts_;
+
+  std::optional<RequestFacts> facts_;  // while the store is asked
+  engine::AnswerHeaders rate_headers_;
+  RequestTraits traits_;
+  UpstreamPtr target_;  // of a request that is held
+  Exchange exchange_;
+  Tunnel tunnel_;
+  BodyRelay unwanted_;  // the body of a request that was answered here
+  std::string nowhere_;
+  std::optional<net::SteadyTimer> delay_;
+
+  State state_ = State::kHead;
+  bool advancing_ = false;
+  bool held_back_ = false;    // requests wait, since too many answers do
+  bool head_timed_ = false;   // the deadline is the one of the head being read
+  bool close_after_ = false;  // the answer said that the connection ends
+  std::int64_t linger_until_ns_ = 0;
+  net::Deadline deadline_;
+};
+
+}  // namespace weir::gateway

@@ -1,0 +1,115 @@
+// Upstream: one service behind the gateway, as one loop sees it: its addresses, and connections
+// that wait for the next request.
+//
+// An idle connection is watched: one that the upstream closes, or speaks on unasked, is dropped at
+// once. The newest is used first, so that what is not needed ages and goes.
+//
+// THREADS: the loop's.
+
+#pragma once
+
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/smart_ptr/intrusive_ref_counter.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "net/connection.h"
+#include "net/host_addresses.h"
+#include "net/loop.h"
+#include "policy/policy.h"
+
+namespace weir::gateway {
+
+// A connection on its way. cancel() ends it; then its owner hears nothing more.
+class ConnectAttempt
+    : public boost::intrusive_ref_counter<ConnectAttempt, boost::thread_unsafe_counter> {
+ public:
+  class Owner {
+   public:
+    virtual void on_connected(net::ConnectionPtr connection) = 0;
+    // `resolved`: the name was, and no address answered.
+    virtual void on_connect_failed(const std::string& why, bool resolved) = 0;
+
+   protected:
+    ~Owner() = default;
+  };
+
+  ConnectAttempt(net::Loop& loop, Owner& owner, std::size_t max_input)
+      : owner_(&owner), max_input_(max_input), socket_(loop.executor()) {}
+
+  void cancel();
+
+ private:
+  friend class Upstream;
+  void start(const Result<std::vector<net::Endpoint>>& addresses, std::size_t first);
+  void try_next(net::SystemError last);
+  void fail(const std::string& why, bool resolved);
+
+  Owner* owner_;
+  const std::size_t max_input_;
+  std::vector<net::Endpoint> endpoints_;
+  std::size_t next_ = 0;
+  std::size_t tried_ = 0;
+  net::TcpSocket socket_;
+};
+
+using ConnectAttemptPtr = boost::intrusive_ptr<ConnectAttempt>;
+
+// WHY counted: a request in flight still needs its upstream when a reload has taken it out.
+class Upstream : public boost::intrusive_ref_counter<Upstream, boost::thread_unsafe_counter> {
+ public:
+  static constexpr std::size_t kMaxIdle = 256;
+  static constexpr Duration kIdleTime = std::chrono::seconds(60);
+
+  Upstream(net::Loop& loop, policy::Upstream target);
+  ~Upstream();
+  Upstream(const Upstream&) = delete;
+  Upstream& operator=(const Upstream&) = delete;
+
+  const policy::Upstream& target() const { return target_; }
+  const std::string& name() const { return name_; }  // host:port
+
+  // An idle connection, or null. `certain`: one of which the kernel says, just now, that it is open
+  // and silent.
+  net::ConnectionPtr take_idle(bool certain);
+  // Takes back a connection whose last response has ended. Nobody else may own it.
+  void give_back(net::ConnectionPtr connection);
+  // Never tells the owner before it returns.
+  ConnectAttemptPtr connect(ConnectAttempt::Owner& owner, std::size_t max_input);
+
+  std::size_t idle() const { return idle_.size(); }
+
+ private:
+  class Idle;
+  void drop(Idle& idle);
+
+  net::Loop& loop_;
+  const policy::Upstream target_;
+  const std::string name_;
+  net::HostAddresses addresses_;
+  std::size_t next_address_ = 0;
+  std::vector<std::unique_ptr<Idle>> idle_;  // the newest last
+  std::vector<std::unique_ptr<Idle>> spare_;
+};
+
+using UpstreamPtr = boost::intrusive_ptr<Upstream>;
+
+// The upstreams of the policy in force, in turn.
+class Upstreams {
+ public:
+  explicit Upstreams(net::Loop& loop) : loop_(loop) {}
+
+  // Keeps those that stay, with their connections; drops those that are gone.
+  void update(const std::vector<policy::Upstream>& targets);
+  std::size_t size() const { return upstreams_.size(); }
+  // REQUIRES: size() > 0.
+  UpstreamPtr next() { return upstreams_[turn_++ % upstreams_.size()]; }
+
+ private:
+  net::Loop& loop_;
+  std::size_t turn_ = 0;
+  std::vector<UpstreamPtr> upstreams_;
+};
+
+}  // namespace weir::gateway

@@ -1,0 +1,45 @@
+// Worker: what the sessions of one loop share, and what all workers count.
+//
+// THREADS: a worker is its loop's; counters are any thread's.
+
+#pragma once
+
+#include <memory>
+
+#include "base/clock.h"
+#include "base/metrics.h"
+#include "engine/compiled_policy.h"
+#include "engine/engine.h"
+#include "net/loop.h"
+#include "serve/gateway/upstream.h"
+
+namespace weir::gateway {
+
+struct Counters {
+  explicit Counters(metrics::Registry& registry);
+
+  metrics::Counter allowed;  // admitted, whatever the upstream made of it
+  metrics::Counter denied;
+  metrics::Counter invalid;         // answered 4xx by the gateway: not HTTP, or too slow
+  metrics::Counter upstream_fault;  // admitted, and answered 502, 503 or 504 by the gateway
+  metrics::Counter client_gone;     // admitted, and the client left before its response was whole
+};
+
+struct Worker {
+  Worker(net::Loop& on, engine::Engine& asks, const Clock& reads, const Counters& counts)
+      : loop(on), engine(asks), clock(reads), counters(counts), upstreams(on) {}
+
+  // The policy in force, with the upstreams brought in line.
+  const policy::Policy& policy();
+
+  net::Loop& loop;
+  engine::Engine& engine;
+  const Clock& clock;
+  const Counters& counters;
+  Upstreams upstreams;
+
+ private:
+  std::shared_ptr<const engine::CompiledPolicy> current_;
+};
+
+}  // namespace weir::gateway
