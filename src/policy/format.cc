@@ -53,8 +53,7 @@ struct Formatter {
   std::string operator()(const FixedWindow& n) const {
     std::string out = " limit " + std::to_string(n.limit) + " window ";
     if (const auto* calendar = std::get_if<Calendar>(&n.window)) {
-      return out + std::string(kCalendarNames[static_cast<std::size_t>(calendar->unit)]) +
-             " timezone " + calendar->timezone;
+      return out + std::string(calendar_word(calendar->unit)) + " timezone " + calendar->timezone;
     }
     out += format_duration(std::get<Duration>(n.window));
     return n.align == Align::kFirst ? out + " align first" : out;
@@ -110,6 +109,10 @@ std::string format_rate(const Rate& rate) {
 
 std::string_view algorithm_name(Algorithm algorithm) {
   return kAlgorithmNames[static_cast<std::size_t>(algorithm)];
+}
+
+std::string_view calendar_word(CalendarUnit unit) {
+  return kCalendarNames[static_cast<std::size_t>(unit)];
 }
 
 std::string format_numbers(const Numbers& numbers) {

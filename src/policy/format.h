@@ -22,6 +22,9 @@ std::string format_rate(const Rate& rate);
 // "token_bucket", as in `algorithm:`.
 std::string_view algorithm_name(Algorithm algorithm);
 
+// "minute" to "year", as in `window:`.
+std::string_view calendar_word(CalendarUnit unit);
+
 // "token_bucket rate 12/min burst 5": for explanations and logs.
 std::string format_numbers(const Numbers& numbers);
 

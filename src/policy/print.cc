@@ -1,0 +1,341 @@
+#include "policy/print.h"
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "policy/format.h"
+
+namespace weir::policy {
+namespace {
+
+// A text that reads back as itself: in double quotes, no variable in it.
+std::string text(std::string_view value) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out = "\"";
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const char c = value[i];
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += {'\\', c};
+    } else if (byte < 0x20 || byte == 0x7F) {
+      out += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
+    } else {
+      if (c == '$' && i + 1 < value.size() && value[i + 1] == '{') out += '$';
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
+std::string word(bool value) {
+  return value ? "true" : "false";
+}
+
+template <typename Items, typename Print>
+std::string list(const Items& items, Print print) {
+  std::string out = "[";
+  for (const auto& item : items) out += (out.size() > 1 ? ", " : "") + print(item);
+  return out + "]";
+}
+
+std::string_view word(OnError value) {
+  switch (value) {
+    case OnError::kAllow:
+      return "allow";
+    case OnError::kDeny:
+      return "deny";
+    case OnError::kLocal:
+      return "local";
+  }
+  return "";
+}
+
+std::string_view word(Missing value) {
+  switch (value) {
+    case Missing::kSkip:
+      return "skip";
+    case Missing::kShare:
+      return "share";
+    case Missing::kDeny:
+      return "deny";
+  }
+  return "";
+}
+
+std::string_view word(HeaderFamily value) {
+  switch (value) {
+    case HeaderFamily::kXRateLimit:
+      return "x-ratelimit";
+    case HeaderFamily::kRateLimit:
+      return "ratelimit";
+    case HeaderFamily::kRetryAfter:
+      return "retry-after";
+  }
+  return "";
+}
+
+std::string client_ip(const Identity& identity) {
+  switch (identity.client_ip) {
+    case ClientIpSource::kXForwardedFor:
+      return "x-forwarded-for";
+    case ClientIpSource::kForwarded:
+      return "forwarded";
+    case ClientIpSource::kXRealIp:
+      return "x-real-ip";
+    case ClientIpSource::kHeader:
+      return "header:" + identity.client_ip_header;
+    case ClientIpSource::kProxyProtocol:
+      return "proxy-protocol";
+    case ClientIpSource::kPeer:
+      return "peer";
+  }
+  return "";
+}
+
+std::string source(const AttributeSource& value) {
+  switch (value.kind) {
+    case AttributeSource::Kind::kHeader:
+      return "header:" + value.name;
+    case AttributeSource::Kind::kCookie:
+      return "cookie:" + value.name;
+    case AttributeSource::Kind::kQuery:
+      return "query:" + value.name;
+    case AttributeSource::Kind::kJwt:
+      return "jwt:" + value.name;
+  }
+  return "";
+}
+
+std::string body(const Response& response) {
+  switch (response.body) {
+    case BodyFormat::kJson:
+      return "json";
+    case BodyFormat::kProblemJson:
+      return "problem+json";
+    case BodyFormat::kTemplate:
+      return text(response.template_file);
+  }
+  return "";
+}
+
+std::string alternative(const Pattern::Alternative& one) {
+  return text(one.kind == Pattern::Kind::kRegex ? "~" + one.text : one.text);
+}
+
+std::string match(const Match& value) {
+  std::string out;
+  for (const Condition& condition : value.conditions) {
+    out += (out.empty() ? "{ " : ", ") + text(to_string(condition.attribute)) + ": " +
+           list(condition.pattern.alternatives(), alternative);
+  }
+  return out + " }";
+}
+
+std::string key_part(const KeyPart& part) {
+  std::string out;
+  for (const Attribute& attribute : part.alternatives) {
+    out += (out.empty() ? "" : "|") + to_string(attribute);
+  }
+  return text(out);
+}
+
+// "rate: 10/s, burst: 5": one pair of numbers, as the inside of a flow mapping.
+struct Pair {
+  std::string operator()(const TokenBucket& n) const {
+    return "rate: " + format_rate(n.rate) + ", burst: " + std::to_string(n.burst);
+  }
+  std::string operator()(const LeakyBucket& n) const {
+    return "rate: " + format_rate(n.rate) + ", queue: " + std::to_string(n.queue);
+  }
+  std::string operator()(const FixedWindow& n) const {
+    const std::string limit = "limit: " + std::to_string(n.limit) + ", window: ";
+    if (const auto* calendar = std::get_if<Calendar>(&n.window)) {
+      return limit + std::string(calendar_word(calendar->unit)) +
+             ", timezone: " + text(calendar->timezone);
+    }
+    return limit + format_duration(std::get<Duration>(n.window)) + ", " + align(n.align);
+  }
+  std::string operator()(const SlidingLog& n) const {
+    return "limit: " + std::to_string(n.limit) + ", window: " + format_duration(n.window);
+  }
+  std::string operator()(const SlidingCounter& n) const {
+    return "limit: " + std::to_string(n.limit) + ", window: " + format_duration(n.window) + ", " +
+           align(n.align);
+  }
+  std::string operator()(const Concurrency& n) const {
+    return "limit: " + std::to_string(n.limit) + ", timeout: " + format_duration(n.timeout);
+  }
+  std::string operator()(const Unlimited&) const { return ""; }
+
+ private:
+  static std::string align(Align value) {
+    return value == Align::kFirst ? "align: first" : "align: epoch";
+  }
+};
+
+// A set of numbers, as the inside of a flow mapping: one pair, or its list.
+std::string numbers(const NumberSet& set) {
+  if (set.empty()) return "";
+  if (set.size() == 1) return std::visit(Pair{}, set[0]);
+  const Algorithm algorithm = algorithm_of(set[0]);
+  const bool bucket = algorithm == Algorithm::kTokenBucket || algorithm == Algorithm::kLeakyBucket;
+  return (bucket ? "buckets: " : "windows: ") +
+         list(set, [](const Numbers& n) { return "{ " + std::visit(Pair{}, n) + " }"; });
+}
+
+bool is_unlimited(const NumberSet& set) {
+  return set.size() == 1 && algorithm_of(set[0]) == Algorithm::kUnlimited;
+}
+
+class Printer {
+ public:
+  explicit Printer(PrintOptions options) : options_(options) {}
+
+  std::string print(const Policy& policy) {
+    line("", "enabled", word(policy.enabled));
+    store(policy.store);
+    line("", "attributes", list(policy.attributes, [](const auto& name) { return text(name); }));
+    identity(policy.identity);
+    out_ += policy.limits.empty() ? "limits: []\n" : "limits:\n";
+    for (const Limit& one : policy.limits) limit(one);
+    line("", "exempt", list(policy.exempt, match));
+    response(policy.response);
+    paths(policy.paths);
+    if (policy.gateway) gateway(*policy.gateway);
+    if (policy.api) listener("api", policy.api->listen, policy.api->token);
+    if (policy.admin) listener("admin", policy.admin->listen, policy.admin->token);
+    return std::move(out_);
+  }
+
+ private:
+  void line(std::string_view indent, std::string_view key, std::string_view value) {
+    out_.append(indent).append(key).append(": ").append(value).append("\n");
+  }
+
+  void store(const Store& value) {
+    out_ += "store:\n";
+    const bool secret = value.url.find('@') != std::string::npos && !options_.show_secrets;
+    line("  ", "url", secret ? "\"***\"" : text(value.url));
+    line("  ", "timeout", format_duration(value.timeout));
+    line("  ", "connect_timeout", format_duration(value.connect_timeout));
+    line("  ", "on_error", word(value.on_error));
+    line("  ", "instances", value.instances ? std::to_string(*value.instances) : "auto");
+    line("  ", "deny_cache", format_duration(value.deny_cache));
+    line("  ", "prefix", text(value.prefix));
+    line("  ", "max_keys", std::to_string(value.max_keys));
+  }
+
+  void identity(const Identity& value) {
+    out_ += "identity:\n";
+    line("  ", "client_ip", text(client_ip(value)));
+    line("  ", "trusted_proxies", list(value.trusted_proxies, [](const IpPrefix& block) {
+           return text(block.to_string());
+         }));
+    line("  ", "ipv4_prefix", std::to_string(value.ipv4_prefix));
+    line("  ", "ipv6_prefix", std::to_string(value.ipv6_prefix));
+    line("  ", "user", text(source(value.user)));
+    line("  ", "tier", text(source(value.tier)));
+    line("  ", "trust_clients", word(value.trust_clients));
+  }
+
+  void limit(const Limit& value) {
+    line("  - ", "name", text(value.name));
+    constexpr std::string_view kIndent = "    ";
+    if (!value.numbers.empty()) {
+      line(kIndent, "algorithm", algorithm_name(algorithm_of(value.numbers[0])));
+    }
+    if (!is_unlimited(value.numbers)) {
+      // Flow mappings may stand in a block: the table of the algorithm holds them.
+      line(kIndent, algorithm_name(algorithm_of(value.numbers[0])),
+           "{ " + numbers(value.numbers) + " }");
+    }
+    if (value.match) line(kIndent, "match", match(*value.match));
+    if (!value.except.empty()) line(kIndent, "except", list(value.except, match));
+    line(kIndent, "key", list(value.key, key_part));
+    line(kIndent, "missing", word(value.missing));
+    line(kIndent, "cost",
+         value.cost.from ? text(to_string(*value.cost.from)) : std::to_string(value.cost.fixed));
+    if (value.cost.max_cost) line(kIndent, "max_cost", std::to_string(*value.cost.max_cost));
+    line(kIndent, "mode", value.mode == Mode::kShadow ? "shadow" : "enforce");
+    if (value.on_error) line(kIndent, "on_error", word(*value.on_error));
+    tiers(value);
+    overrides(value);
+  }
+
+  // The numbers of a part, in the table of the limit's algorithm.
+  static std::string part(const Limit& value, const NumberSet& set) {
+    const Algorithm algorithm = algorithm_of(value.numbers[0]);
+    return std::string(algorithm_name(algorithm)) + ": { " + numbers(set) + " }";
+  }
+
+  void tiers(const Limit& value) {
+    if (value.tiers.empty()) return;
+    out_ += "    tiers:\n";
+    for (const auto& [name, set] : value.tiers) {
+      line("      ", text(name), is_unlimited(set) ? "unlimited" : "{ " + part(value, set) + " }");
+    }
+  }
+
+  void overrides(const Limit& value) {
+    if (value.overrides.empty()) return;
+    out_ += "    overrides:\n";
+    for (const Override& one : value.overrides) {
+      line("      - ", "{ key",
+           list(one.key, [](const auto& v) { return text(v); }) + ", " +
+               (is_unlimited(one.numbers) ? "unlimited: true" : part(value, one.numbers)) + " }");
+    }
+  }
+
+  void response(const Response& value) {
+    out_ += "response:\n";
+    line("  ", "status", std::to_string(value.status));
+    line("  ", "headers",
+         list(value.headers, [](HeaderFamily family) { return std::string(word(family)); }));
+    line("  ", "body", body(value));
+    line("  ", "shadow_header", word(value.shadow_header));
+    line("  ", "retry_jitter", format_duration(value.retry_jitter));
+  }
+
+  void paths(const Paths& value) {
+    out_ += "paths:\n";
+    line("  ", "merge_slashes", word(value.merge_slashes));
+    line("  ", "trailing_slash", value.ignore_trailing_slash ? "ignore" : "keep");
+    line("  ", "params", value.ignore_params ? "ignore" : "keep");
+    line("  ", "case", value.fold_case ? "fold" : "keep");
+    line("  ", "encoded_slash", value.keep_encoded_slash ? "keep" : "refuse");
+  }
+
+  void gateway(const Gateway& value) {
+    out_ += "gateway:\n";
+    line("  ", "listen", text(value.listen.to_string()));
+    line("  ", "upstream", list(value.upstreams, [](const Upstream& upstream) {
+           return text("http://" + upstream.authority);
+         }));
+    line("  ", "max_header_bytes", std::to_string(value.max_header_bytes));
+    line("  ", "max_headers", std::to_string(value.max_headers));
+    out_ += "  timeouts:\n";
+    const GatewayTimeouts& t = value.timeouts;
+    const std::pair<std::string_view, Duration> rows[] = {
+        {"header", t.header},   {"idle", t.idle},         {"body", t.body},
+        {"connect", t.connect}, {"response", t.response}, {"drain", t.drain}};
+    for (const auto& [name, duration] : rows) line("    ", name, format_duration(duration));
+  }
+
+  void listener(std::string_view name, const Address& listen, const std::string& token) {
+    out_.append(name).append(":\n");
+    line("  ", "listen", text(listen.to_string()));
+    line("  ", "token", token.empty() || options_.show_secrets ? text(token) : "\"***\"");
+  }
+
+  PrintOptions options_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string print_yaml(const Policy& policy, PrintOptions options) {
+  return Printer(options).print(policy);
+}
+
+}  // namespace weir::policy
