@@ -155,7 +155,8 @@ void append_labels(std::string& out, const Labels& labels, std::string_view buck
 struct Registry::Series {
   Labels labels;
   std::uint32_t first_slot = 0;
-  std::function<double()> read;  // gauges
+  std::function<double()> read;         // gauges
+  std::function<std::uint64_t()> kept;  // counters that somebody else keeps
 };
 
 struct Registry::Family {
@@ -233,8 +234,19 @@ void Registry::gauge(std::string_view name, std::string_view help, const Labels&
   series(family(name, help, "gauge"), labels, 0).read = std::move(read);
 }
 
+void Registry::counter_from(std::string_view name, std::string_view help,
+                            std::function<std::uint64_t()> read) {
+  std::lock_guard lock(mutex_);
+  series(family(name, help, "counter"), {}, 0).kept = std::move(read);
+}
+
 void Registry::Family::append_counter(std::string& out, const Series& of) const {
-  const std::uint64_t value = of.first_slot == 0 ? 0 : detail::sum_of(of.first_slot);
+  std::uint64_t value = 0;
+  if (of.kept) {
+    value = of.kept();
+  } else if (of.first_slot != 0) {
+    value = detail::sum_of(of.first_slot);
+  }
   if (value == 0) return;
   out += name;
   append_labels(out, of.labels);

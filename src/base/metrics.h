@@ -102,6 +102,10 @@ class Registry {
   void gauge(std::string_view name, std::string_view help, const Labels& labels,
              std::function<double()> read);
 
+  // A counter that somebody else keeps; `read` is asked at each scrape.
+  void counter_from(std::string_view name, std::string_view help,
+                    std::function<std::uint64_t()> read);
+
   // All series as Prometheus text (version 0.0.4).
   std::string to_text() const;
 

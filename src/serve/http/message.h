@@ -42,7 +42,13 @@ struct Response {
   void add_header(std::string_view name, std::string_view value);
 };
 
-// Fills the answer before it returns. Runs on the connection's loop; may not block or throw.
+// Fills the answer, then runs `done`, once: before it returns or later on the connection's loop.
+// The request's views are gone once it has returned; the response lives until `done`.
+// Runs on the connection's loop; may not block or throw.
+using Done = std::function<void()>;
+using AsyncHandler = std::function<void(const Request&, Response&, Done done)>;
+
+// Fills the answer before it returns.
 using Handler = std::function<void(const Request&, Response&)>;
 
 }  // namespace weir::http

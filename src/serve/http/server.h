@@ -33,5 +33,6 @@ struct Options {
 
 // ERRORS: as net::Server::open. The loops, and what `handler` names, outlive the server.
 Result<std::unique_ptr<net::Server>> open(net::Loops& loops, Options options, Handler handler);
+Result<std::unique_ptr<net::Server>> open(net::Loops& loops, Options options, AsyncHandler handler);
 
 }  // namespace weir::http

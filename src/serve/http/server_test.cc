@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
+
 #include "support/raw_client.h"
 
 namespace weir::http {
@@ -21,6 +23,18 @@ class HttpServer : public ::testing::Test {
     options.name = "test";
     options.listen = {"127.0.0.1", 0};
     auto opened = open(loops_, std::move(options), echo);
+    EXPECT_TRUE(opened) << opened.error().message;
+    server_ = std::move(*opened);
+    server_->start();
+    loops_.start();
+    return connect();
+  }
+
+  RawClient& start_async(AsyncHandler handler) {
+    Options options;
+    options.name = "test";
+    options.listen = {"127.0.0.1", 0};
+    auto opened = open(loops_, std::move(options), std::move(handler));
     EXPECT_TRUE(opened) << opened.error().message;
     server_ = std::move(*opened);
     server_->start();
@@ -157,6 +171,42 @@ TEST_F(HttpServer, StopsReadingFromAClientThatDoesNotRead) {
   std::size_t sent = 0;
   while (sent < 200'000 && client.send(request)) ++sent;
   EXPECT_LT(sent, 200'000u) << "a server without bound would take them all";
+}
+
+TEST_F(HttpServer, KeepsTheOrderOfAnswersThatComeLater) {
+  RawClient& client = start_async([&](const Request& request, Response& response, Done done) {
+    response.body = request.path;
+    if (request.path == "/slow") return loops_.at(0).post(std::move(done));
+    done();
+  });
+  client.send(
+      "GET /slow HTTP/1.1\r\nHost: h\r\n\r\nGET /fast HTTP/1.1\r\nHost: h\r\n\r\n"
+      "GET /slow HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+  const std::string all = client.read_all();
+  const auto first = all.find("/slow");
+  const auto second = all.find("/fast");
+  ASSERT_NE(second, std::string::npos) << all;
+  EXPECT_LT(first, second);
+  EXPECT_NE(all.find("/slow", second), std::string::npos);
+}
+
+TEST_F(HttpServer, AnAnswerThatComesAfterTheClientHasGoneIsDropped) {
+  Done kept;
+  std::promise<void> asked;
+  RawClient& client = start_async([&](const Request&, Response&, Done done) {
+    kept = std::move(done);
+    asked.set_value();
+  });
+  client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+  asked.get_future().wait();
+  clients_.clear();
+  std::promise<void> dropped;
+  server_->drain(std::chrono::milliseconds(1), [] {});
+  loops_.at(0).post([&] {
+    kept();
+    dropped.set_value();
+  });
+  dropped.get_future().wait();
 }
 
 TEST_F(HttpServer, DrainEndsIdleConnectionsAndFinishesOthers) {

@@ -30,7 +30,7 @@ void Response::add_header(std::string_view name, std::string_view value) {
 }
 
 Session::Session(net::Loop& loop, net::SessionSet& sessions, net::TcpSocket socket,
-                 const net::Endpoint& peer, const Options& options, const Handler& handler)
+                 const net::Endpoint& peer, const Options& options, const AsyncHandler& handler)
     : loop_(loop),
       sessions_(sessions),
       socket_(std::move(socket)),
@@ -45,7 +45,7 @@ Session::Session(net::Loop& loop, net::SessionSet& sessions, net::TcpSocket sock
 }
 
 void Session::drain() {
-  if (idle() && out_.empty()) end();
+  if (idle() && !answering_ && out_.empty()) end();
 }
 
 void Session::wait_to_read() {
@@ -59,7 +59,7 @@ void Session::wait_to_read() {
 void Session::on_readable() {
   for (int i = 0; i < kReadsPerTurn; ++i) {
     if (!read_once()) return;
-    if (closing_ || writing_ || upgrade_) break;
+    if (closing_ || writing_ || answering_ || upgrade_) break;
   }
   settle();
 }
@@ -95,13 +95,13 @@ void Session::feed(std::string_view arrived) {
 // Answers every whole request at the front; returns how many bytes they took.
 std::size_t Session::consume(std::string_view data) {
   std::size_t done = 0;
-  while (!closing_ && !upgrade_ && done < data.size() &&
+  while (!closing_ && !answering_ && !upgrade_ && done < data.size() &&
          out_.size() - sent_ < options_.max_unsent) {
     const std::size_t used = consume_request(data.substr(done));
     if (used == 0) break;
     done += used;
   }
-  return closing_ ? data.size() : done;
+  return closing_ && !answering_ ? data.size() : done;
 }
 
 std::size_t Session::consume_request(std::string_view data) {
@@ -118,7 +118,7 @@ std::size_t Session::consume_request(std::string_view data) {
   std::string_view body;
   const std::size_t used = consume_body(data, parser_.consumed(), body);
   if (used == 0) return 0;
-  answer(parser_.head(), body);
+  ask(parser_.head(), body);
   parser_.reset();
   chunks_.reset();
   body_.clear();
@@ -181,13 +181,27 @@ void Session::allow_body(const http1::RequestHead& head, bool body_begun) {
   http1::append_end_of_headers(out_);
 }
 
-void Session::answer(const http1::RequestHead& head, std::string_view body) {
+void Session::ask(const http1::RequestHead& head, std::string_view body) {
   const Request request{head.method, head.path, head.query, head.headers, body, peer_, &head};
-  Response response;
-  handler_(request, response);
-  if (response.upgrade) return switch_protocols(response);
-  if (!head.keep_alive || sessions_.draining()) closing_ = true;
-  append_response(response, head.method == "HEAD");
+  keep_alive_ = head.keep_alive;
+  head_only_ = head.method == "HEAD";
+  response_ = Response{};
+  answering_ = asking_ = true;
+  handler_(request, response_, [this] { on_answer(); });
+  asking_ = false;
+}
+
+// The handler has answered: inside its own call, or later.
+void Session::on_answer() {
+  answering_ = false;
+  if (ended_) return destroy();
+  if (response_.upgrade) {
+    switch_protocols(response_);
+  } else {
+    if (!keep_alive_ || sessions_.draining()) closing_ = true;
+    append_response(response_, head_only_);
+  }
+  if (!asking_) settle();
 }
 
 void Session::append_response(const Response& response, bool head_only) {
@@ -220,7 +234,7 @@ void Session::hand_over() {
   deadline_.cancel();
   upgrade_(loop_, sessions_, std::move(socket_), std::move(pending_));
   sessions_.remove(*this);
-  loop_.post([self = std::unique_ptr<Session>(this)] {});
+  destroy();
 }
 
 // Writes what can be written now. False when the peer has to read first, or is gone.
@@ -272,12 +286,19 @@ bool Session::consume_pending() {
 void Session::settle() {
   do {
     if (ended_ || writing_ || !flush()) return;
+    if (answering_) return wait_for_answer();
   } while (consume_pending());
   if (upgrade_) return hand_over();
   if (closing_ || (sessions_.draining() && idle())) return linger();
   if (pending_.empty() && pending_.capacity() > kScratchBytes) pending_.shrink_to_fit();
   set_read_deadline();
   wait_to_read();
+}
+
+// Nothing is read meanwhile: a client that pipelines waits in the kernel's buffer.
+void Session::wait_for_answer() {
+  in_request_ = false;
+  deadline_.cancel();  // the handler's answer has a bound of its own
 }
 
 // A request has its time from its first byte on, however slowly the rest drips in.
@@ -325,6 +346,10 @@ void Session::end() {
   net::SystemError ignored;
   socket_.close(ignored);
   sessions_.remove(*this);
+  if (!answering_) destroy();  // else the answer, which comes for certain, does it
+}
+
+void Session::destroy() {
   loop_.post([self = std::unique_ptr<Session>(this)] {});
 }
 

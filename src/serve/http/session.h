@@ -22,7 +22,7 @@ namespace weir::http {
 class Session final : public net::Session {
  public:
   Session(net::Loop& loop, net::SessionSet& sessions, net::TcpSocket socket,
-          const net::Endpoint& peer, const Options& options, const Handler& handler);
+          const net::Endpoint& peer, const Options& options, const AsyncHandler& handler);
 
   void drain() override;
   void abort() override { end(); }
@@ -37,7 +37,8 @@ class Session final : public net::Session {
   std::size_t consume_body(std::string_view data, std::size_t head_size, std::string_view& body);
   std::size_t consume_chunked(std::string_view data, std::size_t head_size, std::string_view& body);
   void allow_body(const http1::RequestHead& head, bool body_begun);
-  void answer(const http1::RequestHead& head, std::string_view body);
+  void ask(const http1::RequestHead& head, std::string_view body);
+  void on_answer();
   void append_response(const Response& response, bool head_only);
   void fail(int status, std::string_view message);
   void switch_protocols(Response& response);
@@ -48,11 +49,13 @@ class Session final : public net::Session {
   void on_writable();
   void settle();
   bool consume_pending();
+  void wait_for_answer();
   void set_read_deadline();
   void linger();
   void discard();
   void on_deadline();
   void end();
+  void destroy();
 
   bool idle() const { return pending_.empty() && !parser_.begun(); }
 
@@ -60,7 +63,7 @@ class Session final : public net::Session {
   net::SessionSet& sessions_;
   net::TcpSocket socket_;
   const Options& options_;
-  const Handler& handler_;
+  const AsyncHandler& handler_;
   const IpAddress peer_;
   net::Deadline deadline_;
 
@@ -75,6 +78,11 @@ class Session final : public net::Session {
   Upgrade upgrade_;             // after what is in out_
   bool continue_sent_ = false;  // 100 Continue, for the request at hand
   bool closing_ = false;        // after what is in out_
+  Response response_;           // to the request at hand
+  bool keep_alive_ = true;      // what it wants of the connection
+  bool head_only_ = false;      // it was a HEAD
+  bool asking_ = false;         // inside the handler's call
+  bool answering_ = false;      // the handler has yet to answer
   bool in_request_ = false;     // its deadline runs
   bool lingering_ = false;
   bool writing_ = false;  // waits for the peer to read
