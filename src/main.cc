@@ -1,3 +1,26 @@
-// The program. Everything it does stands in app/.
+// The program: reads the command line and hands over to app/.
 
-int main() { return 0; }
+#include <cstdio>
+
+#include "app/command_line.h"
+#include "app/demo.h"
+#include "app/serve.h"
+#include "app/validate.h"
+
+namespace {
+
+struct Run {
+  int operator()(const weir::app::Finished& finished) const {
+    std::fputs(finished.text.c_str(), finished.exit_code == 0 ? stdout : stderr);
+    return finished.exit_code;
+  }
+  int operator()(const weir::app::ServeOptions& options) const { return run_serve(options); }
+  int operator()(const weir::app::ValidateOptions& options) const { return run_validate(options); }
+  int operator()(const weir::app::DemoOptions& options) const { return run_demo(options); }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return std::visit(Run{}, weir::app::parse_command_line(argc, argv));
+}

@@ -1,0 +1,38 @@
+#include "app/demo.h"
+
+#include <cstdio>
+
+#include "app/drain.h"
+#include "app/signals.h"
+#include "policy/address.h"
+#include "serve/demo/server.h"
+
+namespace weir::app {
+
+int run_demo(const DemoOptions& options) {
+  const auto parsed = policy::parse_address(options.listen);
+  if (const auto* mistake = std::get_if<policy::ScalarError>(&parsed)) {
+    std::fprintf(stderr, "weir: --listen %s\n", mistake->message.c_str());
+    return kExitUsage;
+  }
+  const auto& address = std::get<policy::Address>(parsed);
+  signals::block();
+  net::Loops loops(1);
+  auto server = demo::open(loops, {address.host, address.port});
+  if (!server) {
+    std::fprintf(stderr, "weir: demo: %s\n", server.error().message.c_str());
+    return kExitFailed;
+  }
+  (*server)->start();
+  loops.start();
+  std::printf("demo: http://%s echoes requests, /ws echoes WebSocket messages\nready\n",
+              (*server)->address().c_str());
+  std::fflush(stdout);
+  while (signals::wait() != signals::Event::kStop) {
+  }
+  drain_all({[&](auto done) { (*server)->drain(std::chrono::seconds(5), std::move(done)); }});
+  loops.stop();
+  return kExitOk;
+}
+
+}  // namespace weir::app

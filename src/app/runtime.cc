@@ -1,0 +1,219 @@
+#include "app/runtime.h"
+
+#include <cstdio>
+
+#include "app/drain.h"
+#include "app/test_clock.h"
+#include "app/version.h"
+#include "base/log.h"
+#include "engine/compiled_policy.h"
+#include "serve/api/handler.h"
+#include "serve/http/server.h"
+
+namespace weir::app {
+namespace {
+
+http::Options http_options(std::string name, const policy::Address& listen) {
+  http::Options options;
+  options.name = std::move(name);
+  options.listen = {listen.host, listen.port};
+  return options;
+}
+
+std::string describe_upstreams(const policy::Gateway& gateway) {
+  std::string text;
+  for (const policy::Upstream& upstream : gateway.upstreams) {
+    if (!text.empty()) text += ", ";
+    text += "http://" + upstream.address.to_string();
+  }
+  return text;
+}
+
+bool same_address(const std::optional<policy::Address>& a,
+                  const std::optional<policy::Address>& b) {
+  if (a.has_value() != b.has_value()) return false;
+  return !a || a->to_string() == b->to_string();
+}
+
+template <typename Section>
+std::optional<policy::Address> listen_of(const std::optional<Section>& section) {
+  if (!section) return std::nullopt;
+  return section->listen;
+}
+
+// The sections of a reloaded policy that take effect only at the next start.
+std::vector<std::string> need_restart(const policy::Policy& now, const policy::Policy& next) {
+  std::vector<std::string> sections;
+  if (!same_address(listen_of(now.gateway), listen_of(next.gateway))) {
+    sections.push_back("gateway.listen");
+  }
+  if (!same_address(listen_of(now.api), listen_of(next.api))) sections.push_back("api.listen");
+  if (!same_address(listen_of(now.admin), listen_of(next.admin))) {
+    sections.push_back("admin.listen");
+  }
+  if (now.store.url != next.store.url || now.store.max_keys != next.store.max_keys) {
+    sections.push_back("store");
+  }
+  return sections;
+}
+
+}  // namespace
+
+Runtime::Runtime(const ServeOptions& options)
+    : loops_(options.loops == 0 ? net::usable_cpus() : options.loops) {}
+
+Runtime::~Runtime() {
+  loops_.stop();
+}
+
+Result<std::unique_ptr<Runtime>> Runtime::open(policy::Policy policy, const ServeOptions& options) {
+  std::unique_ptr<Runtime> runtime(new Runtime(options));
+  Result<bool> done = runtime->make_clock(options);
+  if (!done) return done.error();
+  store::MemoryOptions store_options;
+  store_options.max_keys = policy.store.max_keys;
+  runtime->store_ = std::make_unique<store::MemoryStore>(store_options);
+  runtime->engine_ = std::make_unique<engine::Engine>(*runtime->store_, &runtime->registry_);
+  done = runtime->engine_->install(policy);
+  if (!done) return done.error();
+  runtime->generation_ = 1;
+  runtime->add_gauges();
+  done = runtime->open_listeners(policy);
+  if (!done) return done.error();
+  return runtime;
+}
+
+Result<bool> Runtime::make_clock(const ServeOptions& options) {
+#ifdef WEIR_TEST_HOOKS
+  if (options.test_clock.empty()) return true;
+  auto made = TestClock::listen(options.test_clock);
+  if (!made) return made.error();
+  test_clock_ = std::move(*made);
+  clock_ = &test_clock_->clock();
+#else
+  (void)options;
+#endif
+  return true;
+}
+
+Result<bool> Runtime::open_listeners(const policy::Policy& policy) {
+  if (policy.gateway) {
+    auto opened = gateway::Gateway::open(loops_, *engine_, *clock_, registry_);
+    if (!opened) return Error{opened.error().code, "gateway: " + opened.error().message};
+    gateway_ = std::move(*opened);
+  }
+  if (policy.api) {
+    auto opened = http::open(loops_, http_options("api", policy.api->listen),
+                             api::make_handler(*engine_, *clock_, registry_));
+    if (!opened) return Error{opened.error().code, "api: " + opened.error().message};
+    api_ = std::move(*opened);
+  }
+  if (policy.admin) {
+    admin::Sources sources{&registry_, [this] { return readiness(); }, policy.admin->token};
+    auto opened = http::open(loops_, http_options("admin", policy.admin->listen),
+                             admin::make_handler(std::move(sources)));
+    if (!opened) return Error{opened.error().code, "admin: " + opened.error().message};
+    admin_ = std::move(*opened);
+  }
+  return true;
+}
+
+void Runtime::add_gauges() {
+  registry_.gauge("weir_build_info", "The program's version and commit; always 1.",
+                  {{"version", version()}, {"commit", commit()}}, [] { return 1.0; });
+  registry_.gauge("weir_config_generation", "How many policies have been put in force.", {},
+                  [this] { return static_cast<double>(generation_.load()); });
+  registry_.gauge("weir_keys", "Counters held in the memory store.", {},
+                  [this] { return static_cast<double>(store_->keys()); });
+  registry_.counter_from("weir_evictions_total",
+                         "Counters forgotten although not fresh: store.max_keys was reached.",
+                         [this] { return store_->evictions(); });
+}
+
+void Runtime::print_start() const {
+  const auto current = engine_->current();
+  const policy::Policy& policy = current->policy();
+  std::printf(
+      "%s: policy %s, %zu limits%s; counters in the memory of this process, for at most "
+      "%llu keys; %zu loops\n",
+      version_line().c_str(), policy.file.c_str(), policy.limits.size(),
+      policy.enabled ? "" : " (enabled: false, nothing is limited)",
+      static_cast<unsigned long long>(policy.store.max_keys), loops_.size());
+  if (gateway_) {
+    std::printf("gateway: http://%s -> %s\n", gateway_->address().c_str(),
+                describe_upstreams(*policy.gateway).c_str());
+  }
+  if (api_) std::printf("api: http://%s/v1/check\n", api_->address().c_str());
+  if (admin_) std::printf("admin: http://%s/metrics\n", admin_->address().c_str());
+  std::printf("ready\n");
+  std::fflush(stdout);
+}
+
+void Runtime::start() {
+  if (gateway_) gateway_->start();
+  if (api_) api_->start();
+  if (admin_) admin_->start();
+  loops_.start();
+}
+
+void Runtime::stop() {
+  const auto current = engine_->current();
+  const policy::GatewayTimeouts defaults;
+  const auto& gateway = current->policy().gateway;
+  const Duration within = gateway ? gateway->timeouts.drain : defaults.drain;
+  std::vector<Drain> drains;
+  if (gateway_) drains.push_back([&](auto done) { gateway_->drain(within, std::move(done)); });
+  if (api_) drains.push_back([&](auto done) { api_->drain(within, std::move(done)); });
+  drain_all(drains);
+  // The admin listener answers to the last: what is drained can be watched.
+  if (admin_) drain_all({[&](auto done) { admin_->drain(within, std::move(done)); }});
+  loops_.stop();
+}
+
+void Runtime::reload(const std::string& file) {
+  policy::Loaded loaded = policy::load_file(file);
+  for (const policy::Diagnostic& warning : loaded.warnings) {
+    log::warning(warning.to_line());
+  }
+  if (!loaded.policy) {
+    std::vector<std::string> reasons;
+    for (const policy::Diagnostic& mistake : loaded.mistakes) reasons.push_back(mistake.to_line());
+    return refuse_reload(std::move(reasons));
+  }
+  const auto before = engine_->current();
+  for (const std::string& section : need_restart(before->policy(), *loaded.policy)) {
+    log::warning("reload: " + section + " has changed; that takes effect at the next start");
+  }
+  const Result<bool> installed = engine_->install(std::move(*loaded.policy));
+  if (!installed) return refuse_reload({installed.error().message});
+  const std::uint64_t generation = ++generation_;
+  registry_.counter("weir_config_reloads_total", "Reloads by result.", {{"result", "ok"}}).add();
+  {
+    std::lock_guard lock(mutex_);
+    reload_mistakes_.clear();
+  }
+  log::info("reload: " + file + " is in force, generation " + std::to_string(generation));
+}
+
+void Runtime::refuse_reload(std::vector<std::string> reasons) {
+  registry_.counter("weir_config_reloads_total", "Reloads by result.", {{"result", "refused"}})
+      .add();
+  for (const std::string& reason : reasons) log::error("reload refused: " + reason);
+  log::error("reload refused: the policy of generation " + std::to_string(generation_.load()) +
+             " stays in force");
+  std::lock_guard lock(mutex_);
+  reload_mistakes_ = std::move(reasons);
+}
+
+admin::Readiness Runtime::readiness() const {
+  admin::Readiness readiness;
+  readiness.generation = generation_.load();
+  readiness.policy = engine_->current()->policy().file;
+  std::lock_guard lock(mutex_);
+  for (const std::string& mistake : reload_mistakes_) {
+    readiness.reasons.push_back("the last reload was refused: " + mistake);
+  }
+  return readiness;
+}
+
+}  // namespace weir::app

@@ -1,0 +1,72 @@
+// Runtime: everything that one `weir serve` runs, from the policy to the listeners.
+//
+//   clock, metrics, store -> engine -> gateway, api, admin        on one loop a CPU
+//
+// THREADS: the main thread's; its listeners run on the loops.
+
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "app/command_line.h"
+#include "base/clock.h"
+#include "base/metrics.h"
+#include "engine/engine.h"
+#include "net/loop.h"
+#include "net/server.h"
+#include "policy/load.h"
+#include "serve/admin/handler.h"
+#include "serve/gateway/gateway.h"
+#include "store/memory/memory_store.h"
+#include "weir/result.h"
+
+namespace weir::app {
+
+class TestClock;
+
+class Runtime {
+ public:
+  // Puts the policy in force and opens every listener that it names; serves nothing yet.
+  // ERRORS: what the policy's numbers, a listener or the test clock refuse.
+  static Result<std::unique_ptr<Runtime>> open(policy::Policy policy, const ServeOptions& options);
+  ~Runtime();
+
+  // One line a listener, and the policy in force.
+  void print_start() const;
+  void start();
+  // Finishes what is in flight, within the policy's `gateway.timeouts.drain`, and stops the loops.
+  void stop();
+
+  // Puts a policy in force that has been loaded again, or keeps the one it has and says why.
+  void reload(const std::string& file);
+
+ private:
+  explicit Runtime(const ServeOptions& options);
+
+  Result<bool> make_clock(const ServeOptions& options);
+  Result<bool> open_listeners(const policy::Policy& policy);
+  void add_gauges();
+  void refuse_reload(std::vector<std::string> reasons);
+  admin::Readiness readiness() const;
+
+  SystemClock system_clock_;
+  std::unique_ptr<TestClock> test_clock_;
+  const Clock* clock_ = &system_clock_;
+  metrics::Registry registry_;
+  std::unique_ptr<store::MemoryStore> store_;
+  std::unique_ptr<engine::Engine> engine_;
+  net::Loops loops_;
+  std::unique_ptr<gateway::Gateway> gateway_;
+  std::unique_ptr<net::Server> api_;
+  std::unique_ptr<net::Server> admin_;
+
+  std::atomic<std::uint64_t> generation_{0};
+  mutable std::mutex mutex_;
+  std::vector<std::string> reload_mistakes_;  // of the last reload, when it was refused; by mutex_
+};
+
+}  // namespace weir::app
