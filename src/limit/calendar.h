@@ -5,7 +5,8 @@
 // and one that they pass twice the first time. Minutes and hours never span a change of the
 // clocks: the one in which it happens is cut short there.
 //
-// Zones come from the system's tzdata, through Howard Hinnant's date library.
+// Zones come from the system's tzdata, through Howard Hinnant's date library. That reads changes up
+// to 2037; after it a zone keeps its last offset.
 //
 // THREADS: immutable; any.
 

@@ -6,7 +6,8 @@
 // token bucket of queue + 1 tokens, whose missing tokens are the slots already taken. So this is
 // one, which tells an admitted call to wait for w (`delay`).
 //
-// Rate 0 has one slot, now, and no further one: the first call takes everything.
+// Rate 0 has one slot, now, and no further one: the first call takes everything, and a refund gives
+// it back.
 //
 // No clock, no key, no lock. THREADS: immutable; any.
 
@@ -32,7 +33,7 @@ class LeakyBucketRule {
   Step decide(const State* state, std::uint64_t cost, std::int64_t now) const;
 
   std::optional<State> refund(const State& state, std::uint64_t cost, std::int64_t now) const {
-    return slots_.refund(state, cost, now);
+    return slots_.refund(state, frozen_ && cost > 0 ? quota() : cost, now);
   }
   std::optional<State> adopt(const LeakyBucketRule& older, const State& state,
                              std::int64_t now) const {

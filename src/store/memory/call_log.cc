@@ -20,17 +20,19 @@ void CallLog::apply(const limit::LogStep& step, std::uint64_t cost) {
   }
 }
 
-void CallLog::take_out(std::uint64_t cost, std::optional<std::int64_t> charged_at, Unknown order) {
-  if (charged_at) {
+void CallLog::take_out(Refund refund) {
+  drop_front(refund.expired);
+  if (refund.charged_at) {
     const auto mark = std::partition_point(
         marks_.begin() + static_cast<std::ptrdiff_t>(head_), marks_.end(),
-        [&](const limit::Mark& candidate) { return candidate.at < *charged_at; });
-    if (mark == marks_.end() || mark->at != *charged_at) return;
-    take_from(static_cast<std::size_t>(mark - marks_.begin()), cost);
+        [&](const limit::Mark& candidate) { return candidate.at < *refund.charged_at; });
+    if (mark == marks_.end() || mark->at != *refund.charged_at) return;
+    take_from(static_cast<std::size_t>(mark - marks_.begin()), refund.cost);
     return;
   }
-  while (cost > 0 && size() > 0) {
-    cost -= take_from(order == Unknown::kNewest ? marks_.size() - 1 : head_, cost);
+  while (refund.cost > 0 && size() > 0) {
+    const std::size_t index = refund.order == Unknown::kNewest ? marks_.size() - 1 : head_;
+    refund.cost -= take_from(index, refund.cost);
   }
 }
 

@@ -24,10 +24,17 @@ class CallLog {
   // Does what `step` says of a call of `cost`.
   void apply(const limit::LogStep& step, std::uint64_t cost);
 
-  // Takes `cost` calls out: those made at `charged_at`; where it is not known, the newest or, for
-  // calls in flight, the oldest, which holds those that are still running longest.
+  // Drops the `expired` oldest marks, then takes `cost` calls out: those made at `charged_at`;
+  // where it is not known, the newest or, for calls in flight, the oldest, which holds those that
+  // are still running longest.
   enum class Unknown { kNewest, kOldest };
-  void take_out(std::uint64_t cost, std::optional<std::int64_t> charged_at, Unknown order);
+  struct Refund {
+    std::uint64_t cost = 0;
+    std::optional<std::int64_t> charged_at;
+    Unknown order = Unknown::kNewest;
+    std::size_t expired = 0;
+  };
+  void take_out(Refund refund);
 
   // Joins the two oldest marks into the younger: its calls then leave late, never early. The one
   // way to forget a mark without ever going over the limit. False where there are not two.

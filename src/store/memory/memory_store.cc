@@ -118,7 +118,7 @@ class MemoryStore::Request {
     if (rule(i).keeps_log()) {
       std::optional<std::int64_t> at;
       if (charge.charged_at) at = limit::read(rule(i).timeline(), *charge.charged_at);
-      return place.shard->take_out(place.slot, charge.cost, at);
+      return place.shard->take_out(place.slot, charge.cost, at, now_);
     }
     const auto rest = rule(i).refund(*place.state, charge.cost, now_, charge.charged_at);
     if (rest) return write(i, *rest);

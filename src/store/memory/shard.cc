@@ -70,13 +70,14 @@ void Shard::erase(Slot slot) {
   budget_->give_back();
 }
 
-void Shard::put_log(Slot slot, const Hash128& id, BookedRule* rule, const limit::LogStep& step,
+void Shard::put_log(Slot slot, const Hash128& id, BookedRule* rule, limit::LogStep step,
                     std::uint64_t cost, Instant now) {
   if (!holds(slot, id)) slot = find(id);
   const bool made = slot == kNone;
   if (made) {
     slot = insert(id, rule, now);
     entry(slot).state.word[0] = open_log();
+    step.expired = 0;  // what the step saw expire went with a log that equalled fresh
   }
   Entry& target = entry(slot);
   change_log(log(target), [&](CallLog& calls) { calls.apply(step, cost); });
@@ -84,11 +85,16 @@ void Shard::put_log(Slot slot, const Hash128& id, BookedRule* rule, const limit:
   if (made || step.clamp) queue_up(slot);
 }
 
-void Shard::take_out(Slot slot, std::uint64_t cost, std::optional<std::int64_t> charged_at) {
+void Shard::take_out(Slot slot, std::uint64_t cost, std::optional<std::int64_t> charged_at,
+                     Instant now) {
   Entry& target = entry(slot);
-  const bool in_flight = algorithm_of(target.rule->rule->numbers()) == Algorithm::kConcurrency;
-  const auto order = in_flight ? CallLog::Unknown::kOldest : CallLog::Unknown::kNewest;
-  change_log(log(target), [&](CallLog& calls) { calls.take_out(cost, charged_at, order); });
+  const limit::Rule& rule = *target.rule->rule;
+  CallLog::Refund refund{cost, charged_at};
+  refund.expired = rule.decide(log_of(target), 0, now).expired;
+  if (algorithm_of(rule.numbers()) == Algorithm::kConcurrency) {
+    refund.order = CallLog::Unknown::kOldest;
+  }
+  change_log(log(target), [&](CallLog& calls) { calls.take_out(refund); });
   if (log(target).size() == 0) return erase(slot);
   target.state.word[1] = static_cast<std::uint64_t>(log(target).newest());
   queue_up(slot);

@@ -84,11 +84,11 @@ class alignas(64) Shard {
   void erase(Slot slot);
 
   // The same for rules that keep a log: what `step` makes of a call of `cost`.
-  void put_log(Slot slot, const Hash128& id, BookedRule* rule, const limit::LogStep& step,
+  void put_log(Slot slot, const Hash128& id, BookedRule* rule, limit::LogStep step,
                std::uint64_t cost, Instant now);
   limit::LogView log_of(const Entry& entry) const { return logs_[entry.state.word[0]]->view(); }
   // Takes calls out of the log (CallLog::take_out()); a log left empty goes.
-  void take_out(Slot slot, std::uint64_t cost, std::optional<std::int64_t> charged_at);
+  void take_out(Slot slot, std::uint64_t cost, std::optional<std::int64_t> charged_at, Instant now);
 
   // Drops entries that equal fresh, looking at no more than `most` candidates.
   std::size_t drop_fresh(Instant now, std::size_t most);

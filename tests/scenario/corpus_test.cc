@@ -1,0 +1,74 @@
+// Every scenario of the corpus, on the pure function, on the memory store, and on the oracle.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "oracle/oracle.h"
+#include "scenario/run.h"
+#include "scenario/targets.h"
+#include "store/memory/memory_store.h"
+
+namespace weir::scenario {
+namespace {
+
+std::vector<std::string> corpus() {
+  std::vector<std::string> names;
+  for (const auto& file : std::filesystem::directory_iterator(WEIR_SCENARIOS)) {
+    if (file.path().extension() == ".scenario") names.push_back(file.path().stem());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Scenario load(const std::string& name) {
+  std::ifstream file(std::string(WEIR_SCENARIOS) + "/" + name + ".scenario");
+  std::stringstream text;
+  text << file.rdbuf();
+  auto scenario = parse(text.str());
+  EXPECT_TRUE(scenario.has_value()) << name << ": " << scenario.error().message;
+  if (!scenario) return {};
+  EXPECT_FALSE(scenario->steps.empty()) << name << " asks nothing";
+  return *std::move(scenario);
+}
+
+class Corpus : public ::testing::TestWithParam<std::string> {
+ protected:
+  void expect_right_on(Target& target) {
+    for (const std::string& failure : run(load(GetParam()), target)) {
+      ADD_FAILURE() << GetParam() << ".scenario: " << failure;
+    }
+  }
+};
+
+TEST_P(Corpus, HoldsForThePureFunction) {
+  PureTarget target;
+  expect_right_on(target);
+}
+
+TEST_P(Corpus, HoldsForTheMemoryStore) {
+  store::MemoryStore store;
+  StoreTarget target(store);
+  expect_right_on(target);
+}
+
+TEST_P(Corpus, HoldsForTheOracle) {
+  const Scenario scenario = load(GetParam());
+  for (const Step& step : scenario.steps) {
+    if (std::holds_alternative<Limit>(step.action) ||
+        std::holds_alternative<WallStep>(step.action)) {
+      GTEST_SKIP() << "the oracle knows no reloads and no steps of the wall clock";
+    }
+  }
+  oracle::Oracle target;
+  expect_right_on(target);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Corpus, ::testing::ValuesIn(corpus()),
+                         [](const auto& tested) { return tested.param; });
+
+}  // namespace
+}  // namespace weir::scenario

@@ -1,0 +1,47 @@
+// Runs a scenario on whatever can answer one: a target.
+//
+// THREADS: one at a time.
+
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "scenario/scenario.h"
+#include "weir/decision.h"
+#include "weir/time.h"
+
+namespace weir::scenario {
+
+// One limit that a request meets. The limit lives as long as the run, or until it is reloaded.
+struct Met {
+  const Limit* limit = nullptr;
+  std::string key;
+  std::uint64_t cost = 1;
+};
+
+struct Reply {
+  bool admitted = false;
+  std::vector<Verdict> verdicts;  // of each limit met
+};
+
+// One way to reach the program's decisions.
+class Target {
+ public:
+  virtual ~Target() = default;
+  virtual Reply take(std::span<const Met> met, Instant now) = 0;
+  virtual void refund(std::span<const Met> met, Instant now, std::optional<Instant> charged_at) = 0;
+  virtual void reset(std::span<const Met> met) = 0;
+};
+
+// Which limit the decision names (contract: of the denying ones the one that never admits, else the
+// longest wait; of the admitting ones the smallest share left; ties by file order; neither shadow
+// nor unlimited ones), or nothing.
+std::optional<std::size_t> named(std::span<const Met> met, const Reply& reply);
+
+// What was not answered as the scenario says, a line each; empty when all is right.
+std::vector<std::string> run(const Scenario& scenario, Target& target);
+
+}  // namespace weir::scenario

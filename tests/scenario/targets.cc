@@ -1,0 +1,115 @@
+#include "scenario/targets.h"
+
+#include <vector>
+
+namespace weir::scenario {
+
+Instant PureTarget::advance(Instant now) {
+  if (!latest_ || now.steady_ns >= latest_->steady_ns) latest_ = now;
+  return *latest_;
+}
+
+PureTarget::Counter& PureTarget::counter(const Met& met, Instant now) {
+  const limit::Rule rule = *limit::Rule::make(met.limit->numbers);
+  const auto [it, fresh] =
+      counters_.try_emplace({met.limit->name, met.key}, Counter{rule, std::nullopt, {}});
+  Counter& counter = it->second;
+  if (fresh || counter.rule.numbers() == rule.numbers() || met.cost == 0) return counter;
+  if (rule.keeps_log()) {
+    if (!rule.adopt(counter.rule, {}, now)) counter.log = {};
+  } else if (counter.state) {
+    counter.state = rule.adopt(counter.rule, *counter.state, now);
+  }
+  counter.rule = rule;
+  return counter;
+}
+
+Verdict PureTarget::ask(Counter& counter, std::uint64_t cost, Instant now, bool charge) {
+  if (counter.rule.keeps_log()) {
+    const limit::LogStep step = counter.rule.decide(counter.log.view(), cost, now);
+    if (charge) counter.log.apply(step, cost);
+    return step.verdict;
+  }
+  const limit::State* state = counter.state ? &*counter.state : nullptr;
+  const limit::Step step = counter.rule.decide(state, cost, now);
+  if (charge && step.write) counter.state = step.next;
+  return step.verdict;
+}
+
+Reply PureTarget::take(std::span<const Met> met, Instant now) {
+  now = advance(now);
+  Reply reply{true, {}};
+  for (const Met& one : met) {
+    const bool admits = ask(counter(one, now), one.cost, now, false).allowed();
+    reply.admitted = reply.admitted && (admits || one.limit->shadow);
+  }
+  for (const Met& one : met) {
+    Counter& mine = counter(one, now);
+    const bool admits = ask(mine, one.cost, now, false).allowed();
+    const std::uint64_t cost = reply.admitted || !admits ? one.cost : 0;
+    reply.verdicts.push_back(ask(mine, cost, now, true));
+  }
+  return reply;
+}
+
+void PureTarget::refund(std::span<const Met> met, Instant now, std::optional<Instant> charged_at) {
+  now = advance(now);
+  for (const Met& one : met) {
+    Counter& mine = counter(one, now);
+    if (mine.rule.keeps_log()) {
+      store::CallLog::Refund refund;
+      refund.cost = one.cost;
+      if (charged_at) refund.charged_at = charged_at->steady_ns;
+      if (std::holds_alternative<Concurrency>(mine.rule.numbers())) {
+        refund.order = store::CallLog::Unknown::kOldest;
+      }
+      refund.expired = mine.rule.decide(mine.log.view(), 0, now).expired;
+      mine.log.take_out(refund);
+    } else if (mine.state) {
+      mine.state = mine.rule.refund(*mine.state, one.cost, now, charged_at);
+    }
+  }
+}
+
+void PureTarget::reset(std::span<const Met> met) {
+  for (const Met& one : met) counters_.erase({one.limit->name, one.key});
+}
+
+namespace {
+
+// The charges of one request, and the rules that they point at.
+struct Charges {
+  std::vector<limit::Rule> rules;
+  std::vector<store::Charge> all;
+
+  Charges(std::span<const Met> met, std::optional<Instant> charged_at) {
+    rules.reserve(met.size());
+    for (const Met& one : met) {
+      rules.push_back(*limit::Rule::make(one.limit->numbers));
+      all.push_back(
+          {&rules.back(), one.limit->name, one.key, one.cost, one.limit->shadow, charged_at});
+    }
+  }
+};
+
+}  // namespace
+
+Reply StoreTarget::take(std::span<const Met> met, Instant now) {
+  const Charges charges(met, std::nullopt);
+  std::vector<store::Answer> answers(met.size());
+  Reply reply;
+  store_.charge(charges.all, now, answers,
+                [&](store::Admission admission) { reply.admitted = admission.admitted; });
+  for (const store::Answer& answer : answers) reply.verdicts.push_back(answer.verdict);
+  return reply;
+}
+
+void StoreTarget::refund(std::span<const Met> met, Instant now, std::optional<Instant> charged_at) {
+  store_.refund(Charges(met, charged_at).all, now);
+}
+
+void StoreTarget::reset(std::span<const Met> met) {
+  store_.reset(Charges(met, std::nullopt).all);
+}
+
+}  // namespace weir::scenario

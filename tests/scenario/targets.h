@@ -1,0 +1,56 @@
+// What scenarios run on here: the pure function, and any store.
+//
+// THREADS: one at a time.
+
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "limit/rule.h"
+#include "scenario/run.h"
+#include "store/memory/call_log.h"
+#include "store/store.h"
+
+namespace weir::scenario {
+
+// limit::Rule alone, with the least around it that makes decisions of several: a map of states, and
+// the mark before which no time counts.
+class PureTarget final : public Target {
+ public:
+  Reply take(std::span<const Met> met, Instant now) override;
+  void refund(std::span<const Met> met, Instant now, std::optional<Instant> charged_at) override;
+  void reset(std::span<const Met> met) override;
+
+ private:
+  struct Counter {
+    limit::Rule rule;
+    std::optional<limit::State> state;
+    store::CallLog log;
+  };
+
+  Instant advance(Instant now);
+  Counter& counter(const Met& met, Instant now);
+  Verdict ask(Counter& counter, std::uint64_t cost, Instant now, bool charge);
+
+  std::map<std::pair<std::string, std::string>, Counter> counters_;
+  std::optional<Instant> latest_;
+};
+
+// A store that answers before charge() returns.
+class StoreTarget final : public Target {
+ public:
+  explicit StoreTarget(store::Store& store) : store_(store) {}
+
+  Reply take(std::span<const Met> met, Instant now) override;
+  void refund(std::span<const Met> met, Instant now, std::optional<Instant> charged_at) override;
+  void reset(std::span<const Met> met) override;
+
+ private:
+  store::Store& store_;
+};
+
+}  // namespace weir::scenario
