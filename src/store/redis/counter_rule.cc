@@ -254,7 +254,7 @@ void CounterRule::append_refund(std::string& out, const Request& request) const 
 
 void CounterRule::append_numbers(std::string& out, std::uint64_t cost, std::int64_t now_us) const {
   if (kind_ == Kind::kBucket) {
-    append_bucket(out, cost);
+    append_bucket(out, taken_by(cost));
     return;
   }
   append_number(out, cost);
