@@ -14,14 +14,16 @@ PureTarget::Counter& PureTarget::counter(const Met& met, Instant now) {
   const auto [it, fresh] =
       counters_.try_emplace({met.limit->name, met.key}, Counter{rule, std::nullopt, {}});
   Counter& counter = it->second;
-  if (fresh || counter.rule.numbers() == rule.numbers() || met.cost == 0) return counter;
+  if (fresh || counter.rule.numbers() == rule.numbers()) return counter;
+  // A peek sees the key converted, and leaves it as it was.
+  Counter& converted = met.cost == 0 ? peeked_.emplace_back(counter) : counter;
   if (rule.keeps_log()) {
-    if (!rule.adopt(counter.rule, {}, now)) counter.log = {};
+    if (!rule.adopt(counter.rule, {}, now)) converted.log = {};
   } else if (counter.state) {
-    counter.state = rule.adopt(counter.rule, *counter.state, now);
+    converted.state = rule.adopt(counter.rule, *counter.state, now);
   }
-  counter.rule = rule;
-  return counter;
+  converted.rule = rule;
+  return converted;
 }
 
 Verdict PureTarget::ask(Counter& counter, std::uint64_t cost, Instant now, bool charge) {

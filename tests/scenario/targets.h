@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -37,6 +38,7 @@ class PureTarget final : public Target {
   Verdict ask(Counter& counter, std::uint64_t cost, Instant now, bool charge);
 
   std::map<std::pair<std::string, std::string>, Counter> counters_;
+  std::deque<Counter> peeked_;
   std::optional<Instant> latest_;
 };
 
