@@ -25,6 +25,9 @@ struct Rate {
 struct TokenBucket {
   Rate rate;
   std::uint64_t burst = 1;
+  // What a key keeps when its numbers change: false, the tokens that are left; true, the time until
+  // it is full, at most the new one (numbers that come with each call, as CL.THROTTLE's).
+  bool keeps_time = false;
   friend bool operator==(const TokenBucket&, const TokenBucket&) = default;
 };
 

@@ -1,5 +1,6 @@
 #include "limit/token_bucket.h"
 
+#include <algorithm>
 #include <numeric>
 #include <string>
 
@@ -24,10 +25,10 @@ Result<TokenBucketRule> TokenBucketRule::make(const TokenBucket& numbers) {
                                           std::to_string(rate.period.count()) +
                                           "ns, must be more than 0"};
   }
-  if (rate.count == 0) return TokenBucketRule(numbers.burst, 1, 0);
+  if (rate.count == 0) return TokenBucketRule(numbers, 1, 0);
   const auto period = static_cast<std::uint64_t>(rate.period.count());
   const std::uint64_t common = std::gcd(period, rate.count);
-  const TokenBucketRule rule(numbers.burst, period / common, rate.count / common);
+  const TokenBucketRule rule(numbers, period / common, rate.count / common);
   const Wide reach = wide_product(static_cast<std::uint64_t>(kMaxSpanNs), rule.unit_);
   if (rule.capacity_ > reach) return takes_too_long(numbers, floor_div(reach, rule.step_));
   return rule;
@@ -69,6 +70,10 @@ std::optional<State> TokenBucketRule::adopt(const TokenBucketRule& older, const 
                                             std::int64_t now) const {
   const Wide debt = older.debt_of(&state, now).ticks;
   if (debt == 0) return std::nullopt;
+  if (keeps_time_ && unit_ != 0 && older.unit_ != 0) {
+    const auto ns = static_cast<std::uint64_t>(older.ns_for(debt));
+    return encode(std::min(wide_product(ns, unit_), capacity_), now);
+  }
   const Wide left = older.capacity_ - debt;
   const Wide whole = floor_div(left, older.step_);
   if (whole >= burst_) return std::nullopt;

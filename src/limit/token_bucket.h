@@ -42,7 +42,8 @@ class TokenBucketRule {
   // Nothing where the key is fresh afterwards.
   std::optional<State> refund(const State& state, std::uint64_t cost, std::int64_t now) const;
 
-  // What was left under `older` stays left, at most the new burst; a full bucket stays full.
+  // What was left under `older` stays left, at most the new burst; a full bucket stays full. Where
+  // the numbers say keeps_time, the time until full stays instead.
   std::optional<State> adopt(const TokenBucketRule& older, const State& state,
                              std::int64_t now) const;
 
@@ -56,8 +57,12 @@ class TokenBucketRule {
     bool clamped = false;
   };
 
-  TokenBucketRule(std::uint64_t burst, std::uint64_t step, std::uint64_t unit)
-      : burst_(burst), step_(step), unit_(unit), capacity_(wide_product(burst, step)) {}
+  TokenBucketRule(const TokenBucket& numbers, std::uint64_t step, std::uint64_t unit)
+      : burst_(numbers.burst),
+        step_(step),
+        unit_(unit),
+        capacity_(wide_product(burst_, step)),
+        keeps_time_(numbers.keeps_time) {}
 
   Debt debt_of(const State* state, std::int64_t now) const;
   State encode(Wide debt, std::int64_t now) const;
@@ -68,6 +73,7 @@ class TokenBucketRule {
   std::uint64_t step_;  // ticks that one token takes
   std::uint64_t unit_;  // ticks in a nanosecond; 0: never refills
   Wide capacity_;       // ticks from empty to full
+  bool keeps_time_;
 };
 
 }  // namespace weir::limit

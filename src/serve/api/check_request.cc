@@ -3,13 +3,11 @@
 #include <boost/json/object.hpp>
 
 #include "base/json.h"
-#include "policy/path.h"
 
 namespace weir::api {
 namespace {
 
 namespace json = boost::json;
-using policy::Attribute;
 
 constexpr std::size_t kMaxAttributes = 64;
 
@@ -41,59 +39,6 @@ std::optional<BadField> read_cost(const json::value& value, std::optional<std::u
 }
 
 }  // namespace
-
-std::optional<std::string_view> SentAttributes::find(const Attribute& attribute) const {
-  for (const auto& [known, value] : values_) {
-    if (known == attribute) return value;
-  }
-  return std::nullopt;
-}
-
-std::optional<BadField> SentAttributes::add(std::string_view name, std::string_view value,
-                                            const policy::Policy& policy) {
-  const std::string field = "attributes." + std::string(name);
-  const auto attribute = policy::parse_attribute(name, policy.attributes);
-  if (!attribute) {
-    return BadField{field,
-                    "is no attribute; there are ip, user, tier, method, path, host, header.NAME, "
-                    "cookie.NAME, query.NAME, domain, message, and those that the policy declares"};
-  }
-  if (attribute->kind == Attribute::Kind::kIp) {
-    ip_ = IpAddress::parse(value);
-    if (!ip_) return BadField{field, "is no IP address"};
-    return std::nullopt;
-  }
-  if (find(*attribute)) return BadField{field, "is named twice, spelled differently"};
-  std::string normal;
-  if (auto mistake = normalise(*attribute, value, policy, normal)) {
-    return BadField{field, *mistake};
-  }
-  values_.emplace_back(*attribute, std::move(normal));
-  return std::nullopt;
-}
-
-// Paths and hosts as the gateway would see them. What is wrong, or nothing.
-std::optional<std::string> SentAttributes::normalise(const Attribute& attribute,
-                                                     std::string_view value,
-                                                     const policy::Policy& policy,
-                                                     std::string& out) {
-  if (attribute.kind == Attribute::Kind::kPath) {
-    policy::PathBuffer buffer;
-    const auto path =
-        policy::normalise_path(value.substr(0, value.find('?')), policy.paths, buffer);
-    if (!path) return path.error().message;
-    out = path->match;
-    return std::nullopt;
-  }
-  if (attribute.kind == Attribute::Kind::kHost) {
-    const auto host = policy::normalise_host(value);
-    if (!host) return host.error().message;
-    out = host->value_or("");
-    return std::nullopt;
-  }
-  out = value;
-  return std::nullopt;
-}
 
 std::optional<BadField> read_check(std::string_view body, const policy::Policy& policy,
                                    CheckRequest& out) {

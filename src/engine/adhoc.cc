@@ -1,0 +1,126 @@
+#include "engine/adhoc.h"
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace weir::engine {
+namespace {
+
+using RulePtr = std::shared_ptr<const limit::Rule>;
+
+struct BucketHash {
+  std::size_t operator()(const TokenBucket& numbers) const {
+    std::uint64_t mixed = numbers.rate.count * 0x9e3779b97f4a7c15;
+    mixed = (mixed ^ static_cast<std::uint64_t>(numbers.rate.period.count())) * 0xbf58476d1ce4e5b9;
+    mixed = (mixed ^ (mixed >> 29) ^ numbers.burst) * 0x94d049bb133111eb;
+    return static_cast<std::size_t>(mixed ^ (mixed >> 32));
+  }
+};
+
+// The rules that this thread has compiled. Callers mostly use a few; one that makes up new numbers
+// with each call empties the table now and then.
+class RuleCache {
+ public:
+  Result<RulePtr> find(const TokenBucket& numbers) {
+    if (last_ && last_numbers_ == numbers) return last_;
+    const auto known = rules_.find(numbers);
+    if (known != rules_.end()) return remember(numbers, known->second);
+    auto made = limit::Rule::make(numbers);
+    if (!made) return made.error();
+    if (rules_.size() >= Adhoc::kMaxRules) rules_.clear();
+    // WHY shared: a call that waits for its store keeps the rule, whatever the cache drops.
+    auto rule = std::make_shared<const limit::Rule>(*std::move(made));
+    rules_.emplace(numbers, rule);
+    return remember(numbers, std::move(rule));
+  }
+
+ private:
+  RulePtr remember(const TokenBucket& numbers, RulePtr rule) {
+    last_numbers_ = numbers;
+    last_ = rule;
+    return rule;
+  }
+
+  std::unordered_map<TokenBucket, RulePtr, BucketHash> rules_;
+  TokenBucket last_numbers_;
+  RulePtr last_;
+};
+
+// What lives from the question to the answer. Reused by its thread.
+struct Pending {
+  RulePtr rule;
+  std::string family;
+  std::string key;
+  store::Charge charge;
+  store::Answer answer;
+  Adhoc::Done done;
+};
+
+class PendingPool {
+ public:
+  static Pending* take() {
+    auto& pool = of_this_thread();
+    if (pool.empty()) return new Pending;
+    Pending* pending = pool.back().release();
+    pool.pop_back();
+    return pending;
+  }
+  static void give_back(Pending* pending) {
+    std::unique_ptr<Pending> owned(pending);
+    owned->rule.reset();
+    owned->done = nullptr;
+    if (owned->key.capacity() > kMaxKept) owned->key = {};
+    auto& pool = of_this_thread();
+    if (pool.size() < kMaxPooled) pool.push_back(std::move(owned));
+  }
+
+ private:
+  static constexpr std::size_t kMaxPooled = 256;
+  static constexpr std::size_t kMaxKept = 1024;
+
+  static std::vector<std::unique_ptr<Pending>>& of_this_thread() {
+    static thread_local std::vector<std::unique_ptr<Pending>> pool;
+    return pool;
+  }
+};
+
+void finish(Pending* pending) {
+  const Adhoc::Done done = std::move(pending->done);
+  const store::Answer answer = pending->answer;
+  PendingPool::give_back(pending);
+  done(answer);
+}
+
+}  // namespace
+
+Result<bool> Adhoc::decide(const Call& call, Instant now, Done done) {
+  static thread_local RuleCache rules;
+  TokenBucket numbers = call.numbers;
+  numbers.keeps_time = true;
+  Result<RulePtr> rule = rules.find(numbers);
+  if (!rule) return rule.error();
+  Pending* pending = PendingPool::take();
+  pending->rule = *std::move(rule);
+  pending->family = call.family;
+  pending->key = call.key;
+  pending->done = std::move(done);
+  pending->answer = {};
+  store::Charge& charge = pending->charge;
+  charge = {};
+  charge.rule = pending->rule.get();
+  charge.counter = pending->family;
+  charge.key = pending->key;
+  charge.cost = call.cost;
+  if (call.refund) {
+    store_.refund({&charge, 1}, now);
+    charge.cost = 0;
+  }
+  store_.charge({&charge, 1}, now, {&pending->answer, 1},
+                [pending](store::Admission) { finish(pending); });
+  return true;
+}
+
+}  // namespace weir::engine
