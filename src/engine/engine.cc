@@ -175,20 +175,20 @@ LimitDecision judge(const Pending& pending, const Met& met) {
   }
   std::uint32_t place = met.first;
   bool first = true;
+  bool failed = false;
   for (const Counter& counter : *met.counters) {
     if (is_unlimited(counter)) continue;
     const Answer& answer = pending.answers[place++];
-    if (!answer.known) {
-      set_failed(one, on_error(pending, met));
-      return one;
-    }
+    failed = failed || !answer.known;
+    if (!answer.known) continue;
     if (!first && !is_named_over(answer.verdict, one.verdict)) continue;
     first = false;
     one.verdict = answer.verdict;
     one.source = answer.source;
     set_counter(one, counter);
   }
-  const bool never = one.verdict.outcome == Outcome::kNever;
+  if (failed && one.verdict.allowed()) set_failed(one, on_error(pending, met));
+  const bool never = one.known() && one.verdict.outcome == Outcome::kNever;
   if (never && met.cost > one.verdict.quota) one.reason = Reason::kCostExceedsLimit;
   return one;
 }

@@ -19,6 +19,7 @@ class TestRequest final : public Attributes {
  public:
   TestRequest(std::initializer_list<std::pair<const std::string, std::string>> values)
       : values_(values) {}
+  explicit TestRequest(std::map<std::string, std::string> values) : values_(std::move(values)) {}
 
   std::optional<std::string_view> find(const policy::Attribute& attribute) const override {
     const auto found = values_.find(policy::to_string(attribute));

@@ -1,0 +1,182 @@
+// The engine over a scripted store: answers that come later, and answers that never are known
+// (contract section 8: a definite denial, then `deny`, then `allow`).
+
+#include <gtest/gtest.h>
+
+#include "engine/engine.h"
+#include "engine/test_request.h"
+
+namespace weir::engine {
+namespace {
+
+using policy::OnError;
+using store::Answer;
+using store::Charge;
+
+// Answers what the test says, when the test says.
+class ScriptedStore final : public store::Store {
+ public:
+  void charge(std::span<const Charge> charges, Instant, std::span<Answer> answers,
+              Done done) override {
+    asked.assign(charges.begin(), charges.end());
+    answers_ = answers;
+    done_ = std::move(done);
+  }
+  void refund(std::span<const Charge> charges, Instant) override {
+    for (const Charge& charge : charges) refunded.push_back(std::string(charge.counter));
+  }
+  void reset(std::span<const Charge>) override {}
+
+  void answer(const std::vector<Answer>& answers, bool admitted, Instant at) {
+    std::copy(answers.begin(), answers.end(), answers_.begin());
+    const Done done = std::move(done_);
+    done({admitted, at});
+  }
+
+  std::vector<Charge> asked;
+  std::vector<std::string> refunded;
+
+ private:
+  std::span<Answer> answers_;
+  Done done_;
+};
+
+Answer admits() {
+  Answer answer;
+  answer.verdict.quota = 5;
+  answer.verdict.remaining = 4;
+  answer.source = Source::kRedis;
+  return answer;
+}
+
+Answer denies() {
+  Answer answer = admits();
+  answer.verdict.outcome = Outcome::kDenied;
+  answer.verdict.retry_after = std::chrono::seconds(3);
+  return answer;
+}
+
+Answer unknown() {
+  Answer answer;
+  answer.known = false;
+  return answer;
+}
+
+policy::Limit limit_on_error(std::string name, std::optional<OnError> on_error) {
+  policy::Limit one = limit(std::move(name), bucket(5));
+  one.on_error = on_error;
+  return one;
+}
+
+class EngineFailureTest : public testing::Test {
+ protected:
+  Decision decide(std::vector<policy::Limit> limits, const std::vector<Answer>& answers,
+                  bool admitted, OnError store_default = OnError::kAllow) {
+    policy::Policy policy = policy_of(std::move(limits));
+    policy.store.on_error = store_default;
+    EXPECT_TRUE(engine_.install(std::move(policy)).has_value());
+    Decision answer;
+    int told = 0;
+    const TestRequest request = {};
+    engine_.decide(request, at_ns(7), std::nullopt, [&](Decision decision) {
+      answer = std::move(decision);
+      ++told;
+    });
+    EXPECT_EQ(told, 0) << "nothing is told before the store has answered";
+    store_.answer(answers, admitted, at_ns(9));
+    EXPECT_EQ(told, 1);
+    return answer;
+  }
+  static std::string named(const Decision& decision) {
+    return decision.named_limit() ? std::string(decision.named_limit()->name) : "-";
+  }
+
+  ScriptedStore store_;
+  Engine engine_{store_};
+};
+
+TEST_F(EngineFailureTest, TellsTheDecisionWhenTheStoreAnswersLater) {
+  const Decision decision = decide({limit("a", bucket(5))}, {admits()}, true);
+  EXPECT_TRUE(decision.allowed);
+  EXPECT_EQ(decision.source, Source::kRedis);
+  EXPECT_EQ(decision.at, at_ns(9));
+}
+
+TEST_F(EngineFailureTest, AllowsWhereTheLimitSaysSoAndMarksIt) {
+  const Decision decision = decide({limit_on_error("a", OnError::kAllow), limit("b", bucket(5))},
+                                   {unknown(), admits()}, true, OnError::kDeny);
+  EXPECT_TRUE(decision.allowed);
+  EXPECT_EQ(decision.source, Source::kFailOpen);
+  EXPECT_EQ(named(decision), "b") << "a limit that was not asked has no share";
+  EXPECT_TRUE(store_.refunded.empty());
+}
+
+TEST_F(EngineFailureTest, DeniesWhereTheLimitOrTheStoreSaysSoAndGivesBackWhatWasTaken) {
+  const Decision own = decide({limit("a", bucket(5)), limit_on_error("b", OnError::kDeny)},
+                              {admits(), unknown()}, true);
+  EXPECT_FALSE(own.allowed);
+  EXPECT_EQ(own.reason, Reason::kLimiterUnavailable);
+  EXPECT_EQ(own.source, Source::kFailClosed);
+  EXPECT_EQ(named(own), "b");
+  EXPECT_EQ(store_.refunded, std::vector<std::string>{"a"});
+
+  const Decision by_default = decide({limit("a", bucket(5))}, {unknown()}, true, OnError::kDeny);
+  EXPECT_EQ(by_default.reason, Reason::kLimiterUnavailable);
+}
+
+TEST_F(EngineFailureTest, ADefiniteDenialBeatsAFailureElsewhere) {
+  const Decision decision = decide({limit_on_error("a", OnError::kDeny), limit("b", bucket(5))},
+                                   {unknown(), denies()}, false);
+  EXPECT_FALSE(decision.allowed);
+  EXPECT_EQ(named(decision), "b");
+  EXPECT_EQ(decision.reason, Reason::kNone);
+  EXPECT_EQ(decision.source, Source::kRedis);
+  EXPECT_TRUE(store_.refunded.empty());
+}
+
+TEST_F(EngineFailureTest, AFailedShadowLimitChangesNothing) {
+  policy::Limit shadow = limit_on_error("a", OnError::kDeny);
+  shadow.mode = policy::Mode::kShadow;
+  const Decision decision = decide({shadow, limit("b", bucket(5))}, {unknown(), admits()}, true);
+  EXPECT_TRUE(decision.allowed);
+  EXPECT_EQ(decision.source, Source::kRedis);
+}
+
+TEST_F(EngineFailureTest, OnePairOfNumbersThatFailedFailsItsLimit) {
+  policy::Limit both = limit_on_error("a", OnError::kAllow);
+  both.numbers.push_back(bucket(7));
+  const Decision decision = decide({both}, {admits(), unknown()}, true);
+  EXPECT_TRUE(decision.allowed);
+  EXPECT_EQ(decision.limits.size(), 1u);
+  EXPECT_EQ(decision.source, Source::kFailOpen);
+  EXPECT_EQ(named(decision), "-");
+}
+
+TEST_F(EngineFailureTest, ADenialByOnePairOfNumbersBeatsAFailureOfAnother) {
+  policy::Limit both = limit_on_error("a", OnError::kAllow);
+  both.numbers.push_back(bucket(7));
+  const Decision decision = decide({both}, {unknown(), denies()}, false);
+  EXPECT_FALSE(decision.allowed);
+  EXPECT_EQ(named(decision), "a");
+}
+
+TEST_F(EngineFailureTest, NamesCountersSoThatEachSetOfNumbersHasItsOwn) {
+  policy::Limit query = limit("query", bucket(5), {"user"});
+  query.numbers.push_back(bucket(7));
+  query.tiers = {{"premium", {bucket(9)}}};
+  query.overrides = {{{"u42"}, {bucket(8)}}};
+  const auto counters = [&](const TestRequest& request) {
+    EXPECT_TRUE(engine_.install(policy_of({query})).has_value());
+    std::string names;
+    engine_.decide(request, at_ns(0), std::nullopt, [](const Decision&) {});
+    for (const Charge& charge : store_.asked) names += std::string(charge.counter) + ' ';
+    store_.answer({}, true, at_ns(0));
+    return names;
+  };
+  EXPECT_EQ(counters({{"user", "u"}}), "query query#2 ");
+  EXPECT_EQ(counters({{"user", "u"}, {"tier", "premium"}}), "query@tier:premium ");
+  EXPECT_EQ(counters({{"user", "u42"}, {"tier", "premium"}}), "query@override ");
+}
+
+}  // namespace
+}  // namespace weir::engine
