@@ -21,6 +21,7 @@ ALLOWED = {
     "store": ["limit", "wire", "net"],
     "policy": ["limit"],
     "engine": ["limit", "store", "policy"],
+    "library": ["limit", "wire", "net", "store", "policy", "engine"],
     "serve/http": ["wire", "net"],
     "serve/gateway": ["limit", "policy", "engine", "wire", "net", "serve/http"],
     "serve/api": ["limit", "policy", "engine", "wire", "net", "serve/http"],

@@ -1,0 +1,101 @@
+// TscClock: CLOCK_MONOTONIC's reading, continued by the processor's time-stamp counter.
+//
+// A line maps the counter to time. Its readers take it under a version number (a seqlock), which
+// costs them two loads; one of them renews it when it has grown old. A renewed line never lies
+// behind the old one: a reader sees no step back.
+
+#include "weir/clock.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <x86intrin.h>
+#endif
+
+namespace weir {
+namespace {
+
+#if defined(__x86_64__)
+std::uint64_t read_tsc() {
+  return __rdtsc();
+}
+
+bool invariant_tsc() {
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+  return __get_cpuid(0x80000007, &a, &b, &c, &d) != 0 && (d & (1U << 8)) != 0;
+}
+#else
+std::uint64_t read_tsc() {
+  return 0;
+}
+
+bool invariant_tsc() {
+  return false;
+}
+#endif
+
+__extension__ typedef unsigned __int128 Wide;
+
+std::int64_t scaled(std::uint64_t ticks, std::uint64_t speed) {
+  return static_cast<std::int64_t>((Wide{ticks} * speed) >> 32);
+}
+
+}  // namespace
+
+bool TscClock::usable() {
+  return invariant_tsc();
+}
+
+TscClock::TscClock() : usable_(invariant_tsc()) {
+  if (!usable_) return;
+  constexpr std::int64_t kMeasure = 2'000'000;
+  const std::uint64_t tsc = read_tsc();
+  const std::int64_t ns = truth_.steady_ns();
+  while (truth_.steady_ns() - ns < kMeasure) {
+  }
+  first_ = Line{tsc, ns, 0};
+  tsc_.store(tsc, std::memory_order_relaxed);
+  ns_.store(ns, std::memory_order_relaxed);
+  adjust(read_tsc());
+  // A quarter of a second, in ticks.
+  renew_after_ = static_cast<std::uint64_t>((Wide{250'000'000} << 32) /
+                                            speed_.load(std::memory_order_relaxed));
+}
+
+std::int64_t TscClock::steady_ns() const {
+  if (!usable_) return truth_.steady_ns();
+  for (;;) {
+    const std::uint32_t before = version_.load(std::memory_order_acquire);
+    const std::uint64_t base = tsc_.load(std::memory_order_acquire);
+    const std::int64_t ns = ns_.load(std::memory_order_acquire);
+    const std::uint64_t speed = speed_.load(std::memory_order_acquire);
+    const std::uint64_t tsc = read_tsc();
+    if ((before & 1) != 0 || version_.load(std::memory_order_acquire) != before) continue;
+    if (tsc <= base) return ns;  // another core's counter, a little behind
+    if (tsc - base > renew_after_) adjust(tsc);
+    return ns + scaled(tsc - base, speed);
+  }
+}
+
+void TscClock::adjust(std::uint64_t tsc) const {
+  const std::unique_lock one(adjusting_, std::try_to_lock);
+  const std::uint64_t base = tsc_.load(std::memory_order_relaxed);
+  if (!one || (renew_after_ != 0 && tsc - base <= renew_after_)) return;
+  const std::int64_t truth = truth_.steady_ns();
+  const std::uint64_t here = read_tsc();
+  if (here <= first_.tsc || truth <= first_.ns) return;
+  const auto ticks = static_cast<std::int64_t>(here - first_.tsc);
+  const auto speed = static_cast<std::uint64_t>(
+      (Wide{static_cast<std::uint64_t>(truth - first_.ns)} << 32) / static_cast<Wide>(ticks));
+  const std::int64_t shown = ns_.load(std::memory_order_relaxed) +
+                             scaled(here - base, speed_.load(std::memory_order_relaxed));
+  version_.fetch_add(1, std::memory_order_acq_rel);
+  tsc_.store(here, std::memory_order_relaxed);
+  ns_.store(shown > truth ? shown : truth, std::memory_order_relaxed);
+  speed_.store(speed, std::memory_order_relaxed);
+  version_.fetch_add(1, std::memory_order_release);
+}
+
+}  // namespace weir

@@ -1,0 +1,93 @@
+#include "library/bucket_backend.h"
+
+namespace weir::library {
+namespace {
+
+// amount x wanted / whole, rounded down. REQUIRES: amount <= whole x 2^63, wanted < 2^64.
+Wide share(Wide amount, std::uint64_t wanted, std::uint64_t whole) {
+  const Wide quotient = floor_div(amount, whole);
+  const auto rest = static_cast<std::uint64_t>(amount - quotient * whole);
+  return quotient * wanted + floor_div(wide_product(rest, wanted), whole);
+}
+
+}  // namespace
+
+void BucketBackend::advance(Instant now) {
+  level_ = advanced(level_, shape_, limit::read(limit::Timeline::kSteady, now));
+}
+
+// What the instant was counted as.
+Backend::Taken BucketBackend::answer(const Verdict& verdict, Instant now) const {
+  return Taken{verdict, Instant{level_.time, now.wall_ns}};
+}
+
+Backend::Taken BucketBackend::take(std::uint64_t cost, Instant now) {
+  advance(now);
+  if (cost == 0) return answer(shown(shape_, level_), now);
+  if (cost > shape_.burst || level_.debt + shape_.ticks(cost) > shape_.capacity()) {
+    return answer(refused(shape_, level_, cost), now);
+  }
+  level_.debt += shape_.ticks(cost);
+  return answer(shown(shape_, level_), now);
+}
+
+Backend::Taken BucketBackend::reserve(std::uint64_t cost, Duration most_delay, Instant now) {
+  Taken taken = take(cost, now);
+  if (taken.verdict.outcome != Outcome::kDenied) return taken;
+  const Wide owed = level_.debt + shape_.ticks(cost);
+  if (taken.verdict.retry_after > most_delay || owed > shape_.most_debt()) return taken;
+  const Duration delay = taken.verdict.retry_after;
+  level_.debt = owed;
+  taken.verdict = shown(shape_, level_);
+  taken.verdict.delay = delay;
+  return taken;
+}
+
+void BucketBackend::give_back(std::uint64_t cost, Instant now, std::optional<Instant>) {
+  advance(now);
+  const Wide back = shape_.ticks(cost);
+  level_.debt = back >= level_.debt ? 0 : level_.debt - back;
+}
+
+void BucketBackend::take_anyway(std::uint64_t cost, Instant now) {
+  advance(now);
+  const Wide most = std::max(shape_.most_debt(), level_.debt);
+  level_.debt = std::min(level_.debt + shape_.ticks(cost), most);
+}
+
+void BucketBackend::set_left(std::uint64_t tokens, Instant now) {
+  advance(now);
+  level_.debt = shape_.ticks(shape_.burst - std::min(tokens, shape_.burst));
+}
+
+void BucketBackend::reset(Instant now) {
+  advance(now);
+  level_.debt = 0;
+}
+
+void BucketBackend::update(const Shape& shape, Inherit inherit, Instant now) {
+  advance(now);
+  level_.debt = inherited(shape, inherit);
+  shape_ = shape;
+}
+
+// What is missing under the new numbers. Parts of a token are rounded against the caller, by less
+// than three ticks: never over the limit.
+Wide BucketBackend::inherited(const Shape& shape, Inherit inherit) const {
+  if (inherit == Inherit::kReset) return 0;
+  const Wide capacity = shape.capacity();
+  if (level_.debt > shape_.capacity()) {
+    const Wide owed = share(level_.debt - shape_.capacity(), shape.step, shape_.step) + 1;
+    return std::max(capacity, std::min(capacity + owed, shape.most_debt()));
+  }
+  // A full bucket is as a fresh one: it stays full.
+  if (level_.debt == 0) return 0;
+  Wide left = share(shape_.capacity() - level_.debt, shape.step, shape_.step);
+  if (inherit == Inherit::kProportional) left = share(left, shape.burst, shape_.burst);
+  if (inherit == Inherit::kAdditive && shape.burst > shape_.burst) {
+    left += shape.ticks(shape.burst - shape_.burst);
+  }
+  return left >= capacity ? 0 : capacity - left;
+}
+
+}  // namespace weir::library

@@ -1,0 +1,40 @@
+// BucketBackend: a lone token bucket, behind the limiter's lock.
+//
+// THREADS: one at a time, under the limiter's lock.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "library/backend.h"
+#include "library/bucket.h"
+#include "weir/limiter.h"
+
+namespace weir::library {
+
+class BucketBackend final : public Backend {
+ public:
+  explicit BucketBackend(const Shape& shape) : shape_(shape) {}
+
+  Taken take(std::uint64_t cost, Instant now) override;
+  Taken reserve(std::uint64_t cost, Duration most_delay, Instant now) override;
+  void give_back(std::uint64_t cost, Instant now, std::optional<Instant> charged_at) override;
+  void take_anyway(std::uint64_t cost, Instant now) override;
+  void set_left(std::uint64_t tokens, Instant now) override;
+  void reset(Instant now) override;
+  void update(const Shape& shape, Inherit inherit, Instant now);
+
+  const Shape& shape() const { return shape_; }
+  Level& level() { return level_; }
+  void advance(Instant now);
+
+ private:
+  Taken answer(const Verdict& verdict, Instant now) const;
+  Wide inherited(const Shape& shape, Inherit inherit) const;
+
+  Shape shape_;
+  Level level_;
+};
+
+}  // namespace weir::library

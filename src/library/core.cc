@@ -1,0 +1,201 @@
+#include "library/core.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace weir::library {
+
+struct Core::Compiled {
+  std::optional<Shape> bucket;  // a lone token bucket
+  std::vector<limit::Rule> rules;
+};
+
+Core::Visit::Visit(Core& core, Instant now) : core_(core), now_(now), lock_(core.mutex_) {
+  if (auto level = core_.cell_.close()) core_.bucket_->level() = *level;
+}
+
+Core::Visit::~Visit() {
+  if (!core_.bucket_) return;
+  core_.bucket_->advance(now_);
+  if (core_.bucket_->level().time < core_.blocked_until_) return;
+  core_.cell_.open(core_.bucket_->shape(), core_.bucket_->level());
+}
+
+Result<Core::Compiled> Core::compile(const std::vector<Numbers>& numbers) {
+  if (numbers.empty() || numbers.size() > store::kMaxCharges) {
+    return Error{ErrorCode::kInvalid, "a limiter has " + std::to_string(numbers.size()) +
+                                          " sets of numbers, must be 1 to 64"};
+  }
+  Compiled compiled;
+  if (const auto* bucket = std::get_if<TokenBucket>(&numbers[0]); bucket && numbers.size() == 1) {
+    auto shape = Shape::make(*bucket);
+    if (!shape) return shape.error();
+    compiled.bucket = *shape;
+    return compiled;
+  }
+  for (const Numbers& set : numbers) {
+    auto rule = limit::Rule::make(set);
+    if (!rule) return rule.error();
+    compiled.rules.push_back(*std::move(rule));
+  }
+  return compiled;
+}
+
+Result<std::unique_ptr<Core>> Core::make(const std::vector<Numbers>& numbers,
+                                         const LimiterOptions& options) {
+  auto compiled = compile(numbers);
+  if (!compiled) return compiled.error();
+  const Clock& clock = options.clock != nullptr ? *options.clock : system_clock();
+  return std::unique_ptr<Core>(new Core(clock, *std::move(compiled)));
+}
+
+Core::Core(const Clock& clock, Compiled compiled)
+    : clock_(&clock), lone_(compiled.bucket.has_value()) {
+  if (compiled.bucket) {
+    bucket_.emplace(*compiled.bucket);
+    cell_.open(bucket_->shape(), bucket_->level());
+  } else {
+    counters_.emplace(std::move(compiled.rules));
+  }
+}
+
+Backend& Core::backend() {
+  if (bucket_) return *bucket_;
+  return *counters_;
+}
+
+bool Core::allow(std::uint64_t cost, Instant now) {
+  if (cost > 0) {
+    Cell::Seen seen;
+    const std::int64_t ns = limit::read(limit::Timeline::kSteady, now);
+    const Cell::Taken taken = cell_.take(cost, ns, seen);
+    if (taken != Cell::Taken::kAskOwner) return taken == Cell::Taken::kYes;
+  }
+  const Visit visit(*this, now);
+  return take(cost, now).allowed();
+}
+
+Verdict Core::check(std::uint64_t cost, Instant now) {
+  if (cost > 0) {
+    Cell::Seen seen;
+    const std::int64_t ns = limit::read(limit::Timeline::kSteady, now);
+    const Cell::Taken taken = cell_.take(cost, ns, seen);
+    if (taken != Cell::Taken::kAskOwner) {
+      const Shape shape{seen.burst, seen.step, seen.unit, 0};
+      const Level level{seen.time, seen.debt};
+      return taken == Cell::Taken::kYes ? shown(shape, level) : refused(shape, level, cost);
+    }
+  }
+  const Visit visit(*this, now);
+  return take(cost, now);
+}
+
+// REQUIRES: visited, as all below that are private.
+Verdict Core::take(std::uint64_t cost, Instant now) {
+  if (cost == 0) return backend().take(0, now).verdict;
+  if (const auto no = blocked(now)) return *no;
+  if (counters_ && !queue_.empty()) {
+    Verdict verdict = counters_->take(0, now).verdict;
+    verdict.outcome = cost > verdict.quota ? Outcome::kNever : Outcome::kDenied;
+    verdict.retry_after = std::max(verdict.next_after, Duration(1));
+    return verdict;
+  }
+  return backend().take(cost, now).verdict;
+}
+
+// The refusal of a blocked limiter, or nothing.
+std::optional<Verdict> Core::blocked(Instant now) {
+  const std::int64_t ns = limit::read(limit::Timeline::kSteady, now);
+  if (ns >= blocked_until_) return std::nullopt;
+  Verdict verdict = backend().take(0, now).verdict;
+  verdict.outcome = Outcome::kDenied;
+  verdict.retry_after = Duration(blocked_until_ - ns);
+  verdict.reset_after = std::max(verdict.reset_after, verdict.retry_after);
+  return verdict;
+}
+
+Portion Core::allow_at_most(std::uint64_t most, Instant now) {
+  const Visit visit(*this, now);
+  const Verdict left = backend().take(0, now).verdict;
+  const std::uint64_t wanted = std::min(most, left.remaining);
+  Portion portion{0, take(wanted > 0 ? wanted : std::min<std::uint64_t>(most, 1), now)};
+  if (portion.verdict.allowed()) portion.taken = wanted;
+  return portion;
+}
+
+Ticket Core::reserve(std::uint64_t cost, Duration most_delay, Instant now) {
+  const Visit visit(*this, now);
+  Ticket ticket;
+  if (cost == 0 || blocked(now) || (counters_ && !queue_.empty())) {
+    ticket.verdict_ = take(cost, now);
+    return ticket;
+  }
+  const Backend::Taken taken = backend().reserve(cost, most_delay, now);
+  ticket.verdict_ = taken.verdict;
+  if (!taken.verdict.allowed()) return ticket;
+  ticket.core_ = this;
+  ticket.cost_ = cost;
+  ticket.order_ = next_order_++;
+  ticket.charged_at_ = taken.at;
+  return ticket;
+}
+
+void Core::give_back(Ticket& ticket, std::uint64_t kept, Instant now) {
+  if (kept > ticket.cost_) penalty(kept - ticket.cost_, now);
+  if (kept < ticket.cost_) {
+    const Visit visit(*this, now);
+    return_and_move_up(ticket.order_, ticket.cost_ - kept, now, ticket.charged_at_);
+  }
+  ticket.core_ = nullptr;
+}
+
+void Core::refund(std::uint64_t cost, Instant now) {
+  const Visit visit(*this, now);
+  return_and_move_up(0, cost, now, std::nullopt);
+}
+
+void Core::penalty(std::uint64_t cost, Instant now) {
+  const Visit visit(*this, now);
+  backend().take_anyway(cost, now);
+}
+
+void Core::block(Duration duration, Instant now) {
+  const Visit visit(*this, now);
+  const std::int64_t span = std::clamp<std::int64_t>(duration.count(), 0, limit::kMaxSpanNs);
+  blocked_until_ = limit::read(limit::Timeline::kSteady, now) + span;
+  wake_all();
+}
+
+void Core::reset(Instant now) {
+  const Visit visit(*this, now);
+  blocked_until_ = limit::kEarliestNs;
+  change(now, [&] { backend().reset(now); });
+}
+
+void Core::set_tokens(std::uint64_t tokens, Instant now) {
+  const Visit visit(*this, now);
+  change(now, [&] { backend().set_left(tokens, now); });
+}
+
+Result<bool> Core::update(const std::vector<Numbers>& numbers, Inherit inherit, Instant now) {
+  auto compiled = compile(numbers);
+  if (!compiled) return compiled.error();
+  const Visit visit(*this, now);
+  change(now, [&] {
+    if (bucket_ && compiled->bucket) {
+      bucket_->update(*compiled->bucket, inherit, now);
+    } else if (compiled->bucket) {
+      counters_.reset();
+      bucket_.emplace(*compiled->bucket);
+    } else if (counters_) {
+      counters_->update(std::move(compiled->rules), inherit, now);
+    } else {
+      bucket_.reset();
+      counters_.emplace(std::move(compiled->rules));
+    }
+  });
+  lone_.store(bucket_.has_value(), std::memory_order_relaxed);
+  return true;
+}
+
+}  // namespace weir::library

@@ -1,0 +1,312 @@
+#include "weir/limiter.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "limit/rule.h"
+#include "store/memory/high_water.h"
+
+namespace weir {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr std::int64_t kMs = 1'000'000;
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+Limiter make(const Numbers& numbers) {
+  auto limiter = Limiter::make(numbers);
+  EXPECT_TRUE(limiter.has_value()) << limiter.error().message;
+  return *std::move(limiter);
+}
+
+Limiter bucket(std::uint64_t count, Duration period, std::uint64_t burst) {
+  return make(TokenBucket{{count, period}, burst});
+}
+
+TEST(Limiter, AllowsABurstAndThenDeniesWithTheExactWait) {
+  Limiter limiter = bucket(10, seconds(1), 3);
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(limiter.allow(1, at_ns(0)));
+  const Verdict denied = limiter.check(1, at_ns(0));
+  EXPECT_EQ(denied.outcome, Outcome::kDenied);
+  EXPECT_EQ(denied.retry_after, milliseconds(100));
+  EXPECT_FALSE(limiter.allow(1, at_ns(100 * kMs - 1)));
+  EXPECT_TRUE(limiter.allow(1, at_ns(100 * kMs)));
+}
+
+TEST(Limiter, CountsALateSampleAsTheLatestOne) {  // T1
+  Limiter limiter = bucket(1000, seconds(1), 2);
+  int allowed = 0;
+  for (int i = 0; i < 1000; ++i) allowed += limiter.allow(1, at_ns(i % 2 == 0 ? 10 * kMs : 0));
+  EXPECT_EQ(allowed, 2);
+}
+
+TEST(Limiter, SaysNeverToACostAboveTheBurst) {  // T25
+  Limiter limiter = bucket(1, seconds(1), 2);
+  EXPECT_EQ(limiter.check(3, at_ns(0)).outcome, Outcome::kNever);
+  EXPECT_EQ(limiter.peek(at_ns(0)).remaining, 2u);
+  EXPECT_EQ(limiter.check(0, at_ns(0)).outcome, Outcome::kAllowed);
+}
+
+TEST(Limiter, TakesAtMostWhatIsThere) {  // T50
+  Limiter limiter = bucket(1, seconds(1), 2);
+  EXPECT_EQ(limiter.allow_at_most(5, at_ns(0)).taken, 2u);
+  const Portion none = limiter.allow_at_most(5, at_ns(0));
+  EXPECT_EQ(none.taken, 0u);
+  EXPECT_EQ(none.verdict.retry_after, seconds(1));
+}
+
+TEST(Limiter, RefundsNeverAboveFull) {  // T38
+  Limiter limiter = bucket(1, seconds(1), 3);
+  ASSERT_TRUE(limiter.allow(2, at_ns(0)));
+  limiter.refund(1000, at_ns(0));
+  EXPECT_EQ(limiter.peek(at_ns(0)).remaining, 3u);
+}
+
+TEST(Limiter, RefundsAWindowInWhichTheCallWasNotChargedNothing) {  // T38
+  Limiter limiter = make(SlidingCounter{5, seconds(1)});
+  Ticket ticket = limiter.reserve(1, Duration(0), at_ns(900 * kMs));
+  ASSERT_TRUE(ticket.granted());
+  ASSERT_TRUE(limiter.allow(1, at_ns(3'100 * kMs)));
+  ticket.cancel(at_ns(3'200 * kMs));
+  EXPECT_EQ(limiter.peek(at_ns(3'200 * kMs)).remaining, 4u);
+}
+
+struct InheritCase {
+  Inherit inherit;
+  std::uint64_t raised;
+  std::uint64_t lowered;
+};
+
+TEST(Limiter, InheritsWhatIsLeftAsAsked) {  // T24
+  const InheritCase cases[] = {{Inherit::kAsIs, 40, 20},
+                               {Inherit::kReset, 200, 20},
+                               {Inherit::kProportional, 80, 8},
+                               {Inherit::kAdditive, 140, 20}};
+  for (const auto& [inherit, raised, lowered] : cases) {
+    for (const std::uint64_t burst : {200, 20}) {
+      Limiter limiter = bucket(1, seconds(1), 100);
+      ASSERT_TRUE(limiter.allow(60, at_ns(0)));
+      ASSERT_TRUE(limiter.update(TokenBucket{{1, seconds(1)}, burst}, inherit, at_ns(0)));
+      EXPECT_EQ(limiter.peek(at_ns(0)).remaining, burst == 200 ? raised : lowered)
+          << int(inherit) << " to " << burst;
+    }
+  }
+}
+
+TEST(Limiter, KeepsWhatIsUsedInAWindowThroughAnUpdate) {
+  Limiter limiter = make(SlidingCounter{100, seconds(60)});
+  ASSERT_TRUE(limiter.allow(60, at_ns(0)));
+  ASSERT_TRUE(limiter.update(SlidingCounter{200, seconds(60)}, Inherit::kAsIs, at_ns(0)));
+  EXPECT_EQ(limiter.peek(at_ns(0)).remaining, 140u);
+  ASSERT_TRUE(limiter.update(SlidingCounter{100, seconds(60)}, Inherit::kProportional, at_ns(0)));
+  EXPECT_EQ(limiter.peek(at_ns(0)).remaining, 70u);
+}
+
+TEST(Limiter, RefusesNumbersThatCannotBeHeldAndKeepsTheOld) {
+  Limiter limiter = bucket(1, seconds(1), 2);
+  EXPECT_FALSE(limiter.update(TokenBucket{{1, seconds(1)}, 1ULL << 62}).has_value());
+  EXPECT_EQ(limiter.peek(at_ns(0)).quota, 2u);
+  EXPECT_FALSE(Limiter::make(std::vector<Numbers>{}).has_value());
+}
+
+TEST(Limiter, ACancelledReservationGivesBackAllThatIsUseful) {  // T39
+  Limiter limiter = bucket(10, seconds(1), 10);
+  limiter.drain(at_ns(0));
+  Ticket first = limiter.reserve(5, Duration::max(), at_ns(0));
+  Ticket second = limiter.reserve(5, Duration::max(), at_ns(0));
+  EXPECT_EQ(first.delay(), milliseconds(500));
+  EXPECT_EQ(second.delay(), seconds(1));
+  first.cancel(at_ns(0));
+  first.cancel(at_ns(0));  // once
+  EXPECT_EQ(second.delay(), seconds(1));
+  EXPECT_EQ(limiter.reserve(1, Duration::max(), at_ns(0)).delay(), milliseconds(600));
+}
+
+TEST(Limiter, ReservesNothingBeyondTheDelayThatIsBearable) {
+  Limiter limiter = bucket(1, seconds(1), 1);
+  limiter.drain(at_ns(0));
+  const Ticket refused = limiter.reserve(1, milliseconds(999), at_ns(0));
+  EXPECT_FALSE(refused.granted());
+  EXPECT_EQ(refused.verdict().retry_after, seconds(1));
+  EXPECT_EQ(limiter.reserve(1, seconds(1), at_ns(0)).delay(), seconds(1));
+  EXPECT_EQ(limiter.reserve(2, Duration::max(), at_ns(0)).verdict().outcome, Outcome::kNever);
+}
+
+TEST(Limiter, SettlesATicketForWhatTheCallCost) {
+  Limiter limiter = bucket(1, seconds(1), 100);
+  Ticket cheap = limiter.reserve(10, Duration(0), at_ns(0));
+  limiter.settle(cheap, 4, at_ns(0));
+  EXPECT_EQ(limiter.peek(at_ns(0)).remaining, 96u);
+  Ticket dear = limiter.reserve(10, Duration(0), at_ns(0));
+  dear.settle(96, at_ns(0));
+  EXPECT_EQ(limiter.peek(at_ns(0)).remaining, 0u);
+  dear.cancel(at_ns(0));
+  EXPECT_EQ(limiter.peek(at_ns(0)).remaining, 0u);
+}
+
+TEST(Limiter, OwesAPenaltyBeyondWhatItHas) {
+  Limiter limiter = bucket(1, seconds(1), 5);
+  limiter.penalty(8, at_ns(0));
+  EXPECT_EQ(limiter.check(1, at_ns(0)).retry_after, seconds(4));
+  EXPECT_TRUE(limiter.allow(1, at_ns(4 * kSecond)));
+}
+
+TEST(Limiter, RefusesAllWhileBlockedAndPeeksAllTheSame) {
+  Limiter limiter = bucket(10, seconds(1), 10);
+  limiter.block(seconds(2), at_ns(0));
+  EXPECT_EQ(limiter.check(1, at_ns(kSecond)).retry_after, seconds(1));
+  EXPECT_TRUE(limiter.peek(at_ns(kSecond)).allowed());
+  EXPECT_FALSE(limiter.allow(1, at_ns(2 * kSecond - 1)));
+  EXPECT_TRUE(limiter.allow(1, at_ns(2 * kSecond)));
+  limiter.block(seconds(100), at_ns(2 * kSecond));
+  limiter.reset(at_ns(2 * kSecond));
+  EXPECT_TRUE(limiter.allow(10, at_ns(2 * kSecond)));
+}
+
+TEST(Limiter, ChargesSeveralSetsOfNumbersTogetherOrNotAtAll) {  // T19
+  auto limiter =
+      Limiter::make({TokenBucket{{100, seconds(1)}, 100}, TokenBucket{{1, seconds(1)}, 1}});
+  ASSERT_TRUE(limiter);
+  EXPECT_TRUE(limiter->allow(1, at_ns(0)));
+  for (int i = 0; i < 99; ++i) EXPECT_FALSE(limiter->allow(1, at_ns(0)));
+  const std::vector<Numbers> twice(2, TokenBucket{{100, seconds(1)}, 100});
+  ASSERT_TRUE(limiter->update(twice, Inherit::kAsIs, at_ns(0)));
+  EXPECT_EQ(limiter->peek(at_ns(0)).remaining, 0u) << "the second set has none left";
+  limiter->refund(1, at_ns(0));
+  EXPECT_EQ(limiter->peek(at_ns(0)).remaining, 1u);
+}
+
+TEST(Limiter, FillsAgainAfterAnyIdleTime) {  // T4
+  Limiter limiter = bucket(1'000'000, seconds(1), 1000);
+  ASSERT_TRUE(limiter.allow(1000, at_ns(0)));
+  EXPECT_EQ(limiter.check(1, at_ns(12 * 3600 * kSecond)).remaining, 999u);
+  EXPECT_EQ(limiter.check(1, at_ns(90LL * 365 * 86400 * kSecond)).remaining, 999u);
+}
+
+// The same numbers, calls and instants through the library and through the rule itself.
+class Twin {
+ public:
+  explicit Twin(const Numbers& numbers)
+      : limiter_(make(numbers)), rule_(*limit::Rule::make(numbers)) {}
+
+  void call(std::uint64_t cost, Instant now) {
+    time_.raise(now);
+    const limit::Step step = rule_.decide(state_ ? &*state_ : nullptr, cost, time_.now());
+    if (step.write) state_ = step.next;
+    ASSERT_EQ(limiter_.check(cost, now), step.verdict) << cost << " at " << now.steady_ns;
+  }
+  void refund(std::uint64_t cost, Instant now) {
+    time_.raise(now);
+    limiter_.refund(cost, now);
+    if (state_) state_ = rule_.refund(*state_, cost, time_.now(), std::nullopt);
+  }
+  void update(const Numbers& numbers, Instant now) {
+    time_.raise(now);
+    const limit::Rule next = *limit::Rule::make(numbers);
+    if (state_) state_ = next.adopt(rule_, *state_, time_.now());
+    rule_ = next;
+    ASSERT_TRUE(limiter_.update(numbers, Inherit::kAsIs, now));
+  }
+
+ private:
+  Limiter limiter_;
+  limit::Rule rule_;
+  std::optional<limit::State> state_;
+  store::HighWater time_;
+};
+
+TokenBucket random_bucket(std::mt19937_64& random) {
+  const std::uint64_t counts[] = {0, 1, 3, 7, 1000, 12345, 999'999'937, 1'000'000'000};
+  const std::int64_t periods[] = {1, 7, 1000, kSecond, 60 * kSecond, 30LL * 86400 * kSecond};
+  const std::uint64_t bursts[] = {0, 1, 2, 5, 1000, 1ULL << 20, 1ULL << 40};
+  for (;;) {
+    const TokenBucket bucket{{counts[random() % 8], Duration(periods[random() % 6])},
+                             bursts[random() % 7]};
+    if (limit::Rule::make(bucket)) return bucket;
+  }
+}
+
+TEST(Limiter, AnswersAsTheRuleDoesAtEveryRate) {
+  const std::uint64_t seed = 20261130;
+  std::mt19937_64 random(seed);
+  for (int trace = 0; trace < 300; ++trace) {
+    const TokenBucket first = random_bucket(random);
+    Twin twin{first};
+    std::uint64_t burst = first.burst;
+    std::int64_t now = 1'700'000'000 * kSecond;
+    const std::int64_t scale = std::int64_t{1} << random() % 50;
+    for (int i = 0; i < 100; ++i) {
+      now += static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(scale));
+      const Instant at = at_ns(random() % 8 == 0 ? now - 1000 : now);
+      const std::uint64_t cost = random() % 3 == 0 ? random() % (burst + 2) : random() % 3;
+      if (random() % 16 == 0) {
+        twin.refund(cost, at);
+      } else if (random() % 40 == 0) {
+        const TokenBucket next = random_bucket(random);
+        burst = next.burst;
+        twin.update(next, at);
+      } else {
+        twin.call(cost, at);
+      }
+      ASSERT_FALSE(HasFatalFailure()) << "seed " << seed << ", trace " << trace;
+    }
+  }
+}
+
+TEST(Limiter, GivesNoTokenTwiceToManyThreads) {  // T47, P1
+  Limiter limiter = bucket(1, seconds(3600), 10'000);
+  std::atomic<int> allowed{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 2'000; ++i) allowed += limiter.allow(1, at_ns(i));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(allowed.load(), 10'000);
+}
+
+TEST(Limiter, NeverDeniesWhatIsThereHoweverManyCompete) {  // T47
+  Limiter limiter = bucket(1, seconds(3600), 16'000);
+  std::atomic<int> denied{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 16; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 1'000; ++i) denied += !limiter.allow(1, at_ns(0));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(denied.load(), 0);
+  EXPECT_FALSE(limiter.allow(1, at_ns(0)));
+}
+
+// The cell is opened 256 times at one instant and more: no taker may act on old numbers.
+TEST(Limiter, KeepsCountWhileItsNumbersChangeUnderItsCallers) {
+  Limiter limiter = bucket(1, seconds(3600), 40'000);
+  std::atomic<int> allowed{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 5'000; ++i) allowed += limiter.allow(1, at_ns(0));
+    });
+  }
+  for (int i = 0; i < 1'000; ++i) {
+    const std::int64_t finer = i % 2 == 0 ? 7 : 1;  // other ticks, same tokens
+    const Rate rate{static_cast<std::uint64_t>(finer), seconds(3600 * finer)};
+    ASSERT_TRUE(limiter.update(TokenBucket{rate, 40'000 + static_cast<std::uint64_t>(i % 2)},
+                               Inherit::kAsIs, at_ns(0)));
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(allowed.load(), 15'000);
+  EXPECT_EQ(limiter.peek(at_ns(0)).remaining, 25'000u);
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,149 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "weir/limiter.h"
+
+namespace weir {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+class Waiters {
+ public:
+  explicit Waiters(const std::vector<Numbers>& numbers)
+      : limiter(*Limiter::make(numbers, {.clock = &clock})) {}
+
+  // Starts a thread that waits, and returns when it does.
+  void start(int name, std::size_t parked_then) {
+    threads_.emplace_back([this, name] {
+      const Verdict verdict = limiter.acquire();
+      const std::lock_guard lock(mutex_);
+      EXPECT_TRUE(verdict.allowed());
+      order_.push_back(name);
+      came_.notify_all();
+    });
+    clock.await_parked(parked_then);
+  }
+  // Blocks until `count` have been admitted.
+  void await(std::size_t count) {
+    std::unique_lock lock(mutex_);
+    came_.wait(lock, [&] { return order_.size() >= count; });
+  }
+  std::vector<int> join() {
+    for (std::thread& thread : threads_) thread.join();
+    return order_;
+  }
+
+  ManualClock clock{at_ns(0)};
+  Limiter limiter;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable came_;
+  std::vector<int> order_;
+  std::vector<std::thread> threads_;
+};
+
+TEST(Queue, WakesOneWaiterForEachTokenInTheOrderTheyCame) {  // T40
+  constexpr int kWaiters = 50;
+  Waiters waiters({TokenBucket{{1, seconds(1)}, 1}});
+  ASSERT_TRUE(waiters.limiter.allow());
+  for (int i = 0; i < kWaiters; ++i) waiters.start(i, static_cast<std::size_t>(i) + 1);
+  for (int i = 1; i <= kWaiters; ++i) {
+    EXPECT_FALSE(waiters.limiter.allow()) << "a token that somebody waits for";
+    waiters.clock.set(at_ns(i * kSecond));
+    waiters.await(static_cast<std::size_t>(i));
+  }
+  const std::vector<int> order = waiters.join();
+  EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+  EXPECT_EQ(waiters.clock.wakes(), static_cast<std::uint64_t>(kWaiters));
+}
+
+TEST(Queue, ServesWindowsInOrderToo) {
+  Waiters waiters({SlidingCounter{1, seconds(1)}});
+  ASSERT_TRUE(waiters.limiter.allow());
+  waiters.start(0, 1);
+  waiters.start(1, 2);
+  EXPECT_FALSE(waiters.limiter.allow());
+  waiters.clock.set(at_ns(2 * kSecond));
+  waiters.await(1);
+  EXPECT_FALSE(waiters.limiter.allow());
+  waiters.clock.await_parked(1);
+  waiters.clock.set(at_ns(4 * kSecond));
+  EXPECT_EQ(waiters.join(), (std::vector<int>{0, 1}));
+}
+
+TEST(Queue, RefusesAtOnceATurnThatComesAfterTheDeadline) {
+  ManualClock clock(at_ns(0));
+  Limiter limiter = *Limiter::make(TokenBucket{{1, seconds(1)}, 1}, {.clock = &clock});
+  limiter.drain();
+  const Verdict late = limiter.acquire_until(at_ns(kSecond - 1));
+  EXPECT_EQ(late.outcome, Outcome::kDenied);
+  EXPECT_EQ(late.retry_after, seconds(1));
+  EXPECT_EQ(limiter.acquire_until(at_ns(kSecond), 2).outcome, Outcome::kNever);
+  EXPECT_EQ(limiter.reserve(1).delay(), seconds(1)) << "nothing was taken";
+}
+
+TEST(Queue, MovesUpThoseBehindOneWhoLeaves) {
+  ManualClock clock(at_ns(0));
+  Limiter limiter = *Limiter::make(TokenBucket{{1, seconds(1)}, 5}, {.clock = &clock});
+  limiter.drain();
+  int woken = 0;
+  auto first = std::make_unique<Waiter>(limiter.queue(3, std::nullopt, {}));
+  Waiter second = limiter.queue(2, std::nullopt, [&] { ++woken; });
+  EXPECT_EQ(second.poll(at_ns(0)), Waiter::State::kWaiting);
+  EXPECT_EQ(second.wake_at_ns(), 5 * kSecond);
+  first.reset();
+  EXPECT_EQ(woken, 1);
+  EXPECT_EQ(second.poll(at_ns(0)), Waiter::State::kWaiting);
+  EXPECT_EQ(second.wake_at_ns(), 2 * kSecond);
+  EXPECT_EQ(second.poll(at_ns(2 * kSecond - 1)), Waiter::State::kWaiting);
+  EXPECT_EQ(second.poll(at_ns(2 * kSecond)), Waiter::State::kAdmitted);
+}
+
+TEST(Queue, ACancelledTicketMovesUpOnlyThoseWhoCameAfterIt) {
+  ManualClock clock(at_ns(0));
+  Limiter limiter = *Limiter::make(TokenBucket{{1, seconds(1)}, 5}, {.clock = &clock});
+  limiter.drain();
+  Waiter before = limiter.queue(1, std::nullopt, {});
+  Ticket ticket = limiter.reserve(2);
+  Waiter after = limiter.queue(1, std::nullopt, {});
+  EXPECT_EQ(after.wake_at_ns(), 4 * kSecond);
+  ticket.cancel();
+  EXPECT_EQ(before.poll(at_ns(0)), Waiter::State::kWaiting);
+  EXPECT_EQ(before.wake_at_ns(), kSecond);
+  EXPECT_EQ(after.poll(at_ns(0)), Waiter::State::kWaiting);
+  EXPECT_EQ(after.wake_at_ns(), 2 * kSecond);
+}
+
+TEST(Queue, QueuesUpAnewBehindAChangeOfNumbers) {
+  ManualClock clock(at_ns(0));
+  Limiter limiter = *Limiter::make(TokenBucket{{1, seconds(1)}, 4}, {.clock = &clock});
+  limiter.drain();
+  Waiter one = limiter.queue(1, std::nullopt, {});
+  Waiter four = limiter.queue(4, std::nullopt, {});
+  ASSERT_TRUE(limiter.update(TokenBucket{{2, seconds(1)}, 2}));
+  EXPECT_EQ(four.poll(at_ns(0)), Waiter::State::kRefused);
+  EXPECT_EQ(four.verdict().outcome, Outcome::kNever);
+  EXPECT_EQ(one.poll(at_ns(0)), Waiter::State::kWaiting);
+  EXPECT_EQ(one.wake_at_ns(), kSecond / 2);
+  limiter.reset();
+  EXPECT_EQ(one.poll(at_ns(0)), Waiter::State::kAdmitted);
+}
+
+TEST(Queue, WaitsForTheMachinesClock) {
+  Limiter limiter = *Limiter::make(TokenBucket{{1000, seconds(1)}, 1});
+  ASSERT_TRUE(limiter.allow());
+  EXPECT_TRUE(limiter.acquire().allowed());
+  EXPECT_TRUE(limiter.acquire_until(system_clock().now() + seconds(5)).allowed());
+}
+
+}  // namespace
+}  // namespace weir

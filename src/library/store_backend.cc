@@ -1,0 +1,109 @@
+#include "library/store_backend.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "library/combine.h"
+
+namespace weir::library {
+
+StoreBackend::StoreBackend(std::vector<limit::Rule> rules)
+    : rules_(std::move(rules)), store_(store::MemoryOptions{.max_keys = 2 * store::kMaxCharges}) {
+  for (std::size_t i = 0; i < store::kMaxCharges; ++i) names_.push_back(std::to_string(i));
+}
+
+std::vector<store::Charge> StoreBackend::charges(std::uint64_t cost) const {
+  std::vector<store::Charge> charges(rules_.size());
+  for (std::size_t i = 0; i < rules_.size(); ++i) {
+    charges[i].rule = &rules_[i];
+    charges[i].counter = names_[i];
+    charges[i].cost = cost;
+  }
+  return charges;
+}
+
+Backend::Taken StoreBackend::take(std::uint64_t cost, Instant now) {
+  const std::vector<store::Charge> asked = charges(cost);
+  std::vector<store::Answer> answers(asked.size());
+  const store::Admission admission = store_.charge_now(asked, now, answers);
+  const std::size_t named_one =
+      named(answers.size(), admission.admitted,
+            [&answers](std::size_t i) -> const Verdict& { return answers[i].verdict; });
+  Taken taken{answers[named_one].verdict, admission.at};
+  for (const store::Answer& answer : answers) {
+    if (admission) taken.verdict.delay = std::max(taken.verdict.delay, answer.verdict.delay);
+  }
+  return taken;
+}
+
+Backend::Taken StoreBackend::reserve(std::uint64_t cost, Duration most_delay, Instant now) {
+  Taken taken = take(cost, now);
+  if (!taken.verdict.allowed() || taken.verdict.delay <= most_delay) return taken;
+  give_back(cost, taken.at, taken.at);
+  taken.verdict.outcome = Outcome::kDenied;
+  taken.verdict.retry_after = taken.verdict.delay - most_delay;
+  taken.verdict.delay = Duration(0);
+  return taken;
+}
+
+void StoreBackend::give_back(std::uint64_t cost, Instant now, std::optional<Instant> charged_at) {
+  std::vector<store::Charge> back = charges(cost);
+  for (store::Charge& charge : back) charge.charged_at = charged_at;
+  store_.refund(back, now);
+}
+
+void StoreBackend::take_anyway(std::uint64_t cost, Instant now) {
+  for (std::size_t i = 0; i < rules_.size(); ++i) {
+    const Verdict left = take_one(i, 0, now);
+    take_one(i, std::min(cost, left.remaining), now);
+  }
+}
+
+void StoreBackend::set_left(std::uint64_t tokens, Instant now) {
+  for (std::size_t i = 0; i < rules_.size(); ++i) set_one(i, tokens, now);
+}
+
+void StoreBackend::reset(Instant) {
+  store_.reset(charges(0));
+}
+
+void StoreBackend::update(std::vector<limit::Rule> rules, Inherit inherit, Instant now) {
+  std::vector<Verdict> before;
+  for (std::size_t i = 0; i < rules_.size(); ++i) before.push_back(take_one(i, 0, now));
+  // Sets that are no longer there would be found again if they came back.
+  const std::size_t kept = inherit == Inherit::kReset ? 0 : std::min(rules.size(), rules_.size());
+  store_.reset(std::span<const store::Charge>(charges(0)).subspan(kept));
+  rules_ = std::move(rules);
+  if (inherit == Inherit::kAsIs || inherit == Inherit::kReset) return;
+  for (std::size_t i = 0; i < std::min(before.size(), rules_.size()); ++i) {
+    const std::uint64_t quota = rules_[i].quota();
+    std::uint64_t left = before[i].remaining;
+    if (inherit == Inherit::kProportional && before[i].quota > 0) {
+      left = static_cast<std::uint64_t>(floor_div(wide_product(left, quota), before[i].quota));
+    } else if (quota > before[i].quota) {
+      left += quota - before[i].quota;
+    }
+    set_one(i, left, now);
+  }
+}
+
+Verdict StoreBackend::take_one(std::size_t i, std::uint64_t cost, Instant now) {
+  const std::vector<store::Charge> all = charges(cost);
+  store::Answer answer;
+  store_.charge_now(std::span(&all[i], 1), now, std::span(&answer, 1));
+  return answer.verdict;
+}
+
+void StoreBackend::set_one(std::size_t i, std::uint64_t tokens, Instant now) {
+  const Verdict seen = take_one(i, 0, now);
+  const std::uint64_t wanted = std::min(tokens, seen.quota);
+  if (wanted <= seen.remaining) {
+    take_one(i, seen.remaining - wanted, now);
+    return;
+  }
+  const std::vector<store::Charge> back = charges(wanted - seen.remaining);
+  store_.refund(std::span(&back[i], 1), now);
+}
+
+}  // namespace weir::library

@@ -1,0 +1,46 @@
+// StoreBackend: several sets of numbers, or one of another algorithm than a token bucket, counted
+// in a memory store of the limiter's own: exact, all or nothing, and with the same answers as the
+// same limit in a policy.
+//
+// THREADS: one at a time, under the limiter's lock.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "library/backend.h"
+#include "limit/rule.h"
+#include "store/memory/memory_store.h"
+#include "store/store.h"
+#include "weir/limiter.h"
+
+namespace weir::library {
+
+class StoreBackend final : public Backend {
+ public:
+  // REQUIRES: 1 to store::kMaxCharges rules.
+  explicit StoreBackend(std::vector<limit::Rule> rules);
+
+  Taken take(std::uint64_t cost, Instant now) override;
+  Taken reserve(std::uint64_t cost, Duration most_delay, Instant now) override;
+  void give_back(std::uint64_t cost, Instant now, std::optional<Instant> charged_at) override;
+  void take_anyway(std::uint64_t cost, Instant now) override;
+  void set_left(std::uint64_t tokens, Instant now) override;
+  void reset(Instant now) override;
+  void update(std::vector<limit::Rule> rules, Inherit inherit, Instant now);
+
+ private:
+  std::vector<store::Charge> charges(std::uint64_t cost) const;
+  // One counter alone.
+  Verdict take_one(std::size_t i, std::uint64_t cost, Instant now);
+  void set_one(std::size_t i, std::uint64_t tokens, Instant now);
+
+  std::vector<limit::Rule> rules_;
+  std::vector<std::string> names_;  // one for each rule
+  store::MemoryStore store_;
+};
+
+}  // namespace weir::library
