@@ -48,9 +48,15 @@ void parse(benchmark::State& state, std::string_view text) {
   state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations() * text.size()));
 }
 
-void small_get(benchmark::State& state) { parse<RequestParser>(state, kSmallGet); }
-void browser_request(benchmark::State& state) { parse<RequestParser>(state, kBrowserRequest); }
-void response(benchmark::State& state) { parse<ResponseParser>(state, kResponse); }
+void small_get(benchmark::State& state) {
+  parse<RequestParser>(state, kSmallGet);
+}
+void browser_request(benchmark::State& state) {
+  parse<RequestParser>(state, kBrowserRequest);
+}
+void response(benchmark::State& state) {
+  parse<ResponseParser>(state, kResponse);
+}
 
 BENCHMARK(small_get);
 BENCHMARK(browser_request);

@@ -114,8 +114,13 @@ void ChunkedDecoder::expect(char c, char wanted, State next, std::string_view me
   state_ = next;
 }
 
-// Trailers are gathered, since they are read as one section; a body without any has two bytes here.
+// Trailers are gathered, since they are read as one section. Nearly every body has none, and its
+// last two bytes arrive together.
 std::size_t ChunkedDecoder::take_trailers(std::string_view data) {
+  if (!trailers_ && data.starts_with("\r\n")) {
+    state_ = State::kComplete;
+    return 2;
+  }
   if (!trailers_) trailers_ = std::make_unique<Trailers>(kMaxTrailers);
   Trailers& trailers = *trailers_;
   const std::size_t before = trailers.bytes.size();

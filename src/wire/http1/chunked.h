@@ -7,7 +7,7 @@
 // and bounded, for a line and for the body (a byte of payload must not cost kilobytes to read);
 // trailers are bounded, and may not say what only a head may say.
 //
-// THREADS: one decoder, one thread. Allocates only where trailers arrive.
+// THREADS: one decoder, one thread. Allocates only where trailers arrive, or the end is cut in two.
 
 #pragma once
 
