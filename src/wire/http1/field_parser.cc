@@ -17,13 +17,15 @@ bool is_blank(char c) {
 }  // namespace
 
 inline void FieldParser::keep_value(const char* base, const char* end) {
-  const char* const begin = base + field_.value_begin;
+  FieldSlot& field = table_.next();
+  const char* const begin = base + field.value_begin;
   while (end != begin && is_blank(end[-1])) --end;
-  field_.value_size = static_cast<std::uint32_t>(end - begin);
-  field_.id = may_be_known(field_.name_size)
-                  ? identify({base + field_.name_begin, field_.name_size})
-                  : HeaderId::kOther;
-  table_.add(field_);
+  field.value_size = static_cast<std::uint32_t>(end - begin);
+  field.id = HeaderId::kOther;
+  if (may_be_known(field.name_size)) {
+    field.id = identify({base + field.name_begin, field.name_size});
+  }
+  table_.keep_next();
 }
 
 Progress FieldParser::parse(std::string_view data, std::uint32_t& position) {
@@ -45,7 +47,7 @@ void FieldParser::take_whole_lines(Cursor& in) {
       state_ = State::kDone;
       return;
     }
-    if (table_.size == table_.slots.size()) return;
+    if (table_.full()) return;
     const char* const name = in.at;
     const char* const colon = skip_token(name, in.end);
     if (colon == in.end || *colon != ':') return;
@@ -54,9 +56,10 @@ void FieldParser::take_whole_lines(Cursor& in) {
     while (value != in.end && is_blank(*value)) ++value;
     const char* const line_end = skip_field_value(value, in.end);
     if (in.end - line_end < 2 || line_end[0] != '\r' || line_end[1] != '\n') return;
-    field_.name_begin = in.offset();
-    field_.name_size = static_cast<std::uint16_t>(colon - name);
-    field_.value_begin = static_cast<std::uint32_t>(value - in.base);
+    FieldSlot& field = table_.next();
+    field.name_begin = in.offset();
+    field.name_size = static_cast<std::uint16_t>(colon - name);
+    field.value_begin = static_cast<std::uint32_t>(value - in.base);
     keep_value(in.base, line_end);
     in.at = line_end + 2;
   }
@@ -97,14 +100,14 @@ inline bool FieldParser::begin_line(Cursor& in) {
     return true;
   }
   if (!is(*in.at, kTokenChar)) return fail_line_start(*in.at);
-  if (table_.size == table_.slots.size()) return fail(431, "too many header fields; send fewer");
-  field_.name_begin = in.offset();
+  if (table_.full()) return fail(431, "too many header fields; send fewer");
+  table_.next().name_begin = in.offset();
   state_ = State::kName;
   return true;
 }
 
 inline bool FieldParser::take_name(Cursor& in) {
-  const char* const begin = in.base + field_.name_begin;
+  const char* const begin = in.base + table_.next().name_begin;
   const bool bounded = in.end - begin > kMaxNameBytes;
   const char* const limit = bounded ? begin + kMaxNameBytes + 1 : in.end;
   in.at = skip_token(in.at, limit);
@@ -112,7 +115,7 @@ inline bool FieldParser::take_name(Cursor& in) {
     return bounded ? fail(431, "header name is longer than 1024 bytes") : false;
   }
   if (*in.at != ':') return fail_name_end(*in.at);
-  field_.name_size = static_cast<std::uint16_t>(in.at - begin);
+  table_.next().name_size = static_cast<std::uint16_t>(in.at - begin);
   ++in.at;
   state_ = State::kBlank;
   return true;
@@ -121,7 +124,7 @@ inline bool FieldParser::take_name(Cursor& in) {
 inline bool FieldParser::take_blanks(Cursor& in) {
   while (in.at != in.end && is_blank(*in.at)) ++in.at;
   if (in.at == in.end) return false;
-  field_.value_begin = in.offset();
+  table_.next().value_begin = in.offset();
   state_ = State::kValue;
   return true;
 }

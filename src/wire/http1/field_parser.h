@@ -60,7 +60,6 @@ class FieldParser {
   void keep_value(const char* base, const char* end);
 
   State state_ = State::kLine;
-  FieldSlot field_;  // the line being read
   FieldTable table_;
   ParseError error_;
 };

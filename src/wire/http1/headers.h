@@ -89,8 +89,12 @@ struct FieldTable {
   std::uint32_t repeated = 0;                   // those that stand more than once
   std::array<std::uint32_t, kHeaderIds> first;  // of those seen: an index into slots
 
-  // REQUIRES: size < slots.size().
-  void add(const FieldSlot& slot);
+  bool full() const { return size == slots.size(); }
+  // The slot to fill next, then to keep. REQUIRES: !full().
+  // WHY in place: a slot filled elsewhere and copied stalls, as its copy is read in wider pieces
+  // than it was written in.
+  FieldSlot& next() { return slots[size]; }
+  void keep_next();
   void clear() { size = seen = repeated = 0; }
 };
 
@@ -158,15 +162,16 @@ class Headers {
   const FieldTable* table_ = nullptr;
 };
 
-inline void FieldTable::add(const FieldSlot& slot) {
-  const std::uint32_t bit = Headers::bit(slot.id);
+inline void FieldTable::keep_next() {
+  const HeaderId id = slots[size].id;
+  const std::uint32_t bit = Headers::bit(id);
   if ((seen & bit) == 0) {
     seen |= bit;
-    first[static_cast<std::size_t>(slot.id)] = size;
+    first[static_cast<std::size_t>(id)] = size;
   } else {
     repeated |= bit;
   }
-  slots[size++] = slot;
+  ++size;
 }
 
 // Whether the connection outlives the message, as its Connection fields and version say.
