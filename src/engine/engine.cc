@@ -13,6 +13,8 @@ namespace {
 using store::Answer;
 using store::Charge;
 
+constexpr std::size_t kKeyBytes = 120;  // room for the keys of most requests
+
 // One limit on its way to the store: its charges are [first, first + count).
 struct Met {
   const CompiledLimit* limit = nullptr;
@@ -323,6 +325,7 @@ void Engine::decide(const Attributes& attributes, Instant now, std::optional<std
     answer_at_once(std::move(pending));
     return;
   }
+  decision.keys.reserve(kKeyBytes);
   meet_all(policy, request, cost, *pending);
   if (lacks_a_key(*pending)) keep_missing_keys_only(*pending);
   add_charges(*pending);

@@ -41,7 +41,50 @@ std::optional<IpAddress> address_of(const std::string& value) {
   return prefix->network();
 }
 
+// Takes a netstring off the front. What is none gives nothing and ends the text.
+std::string_view take_netstring(std::string_view& text) {
+  std::size_t size = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
+  const auto digits = static_cast<std::size_t>(end - text.data());
+  const bool whole = error == std::errc() && digits + 2 <= text.size() && text[digits] == ':' &&
+                     size <= text.size() - digits - 2;
+  const std::string_view bytes = whole ? text.substr(digits + 1, size) : std::string_view();
+  text.remove_prefix(whole ? digits + size + 2 : text.size());
+  return bytes;
+}
+
 }  // namespace
+
+void append_printable(std::string& out, std::string_view text) {
+  constexpr char kHex[] = "0123456789abcdef";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte < 0x7f) {
+      if (c == '\\') out += c;
+      out += c;
+    } else {
+      out += "\\x";
+      out += kHex[byte >> 4];
+      out += kHex[byte & 15];
+    }
+  }
+}
+
+std::string readable_key(std::string_view encoded) {
+  std::string out;
+  while (!encoded.empty()) {
+    if (!out.empty()) out += ',';
+    if (encoded[0] == '-') {
+      out += '-';
+      encoded.remove_prefix(1);
+      continue;
+    }
+    append_printable(out, take_netstring(encoded));
+    out += '=';
+    append_printable(out, take_netstring(encoded));
+  }
+  return out;
+}
 
 KeySpec::KeySpec(const std::vector<policy::KeyPart>& parts, const policy::Policy& policy)
     : ipv4_prefix_(policy.identity.ipv4_prefix),

@@ -22,6 +22,13 @@
 
 namespace weir::engine {
 
+// Appends text with what is not printable ASCII as \xNN, and a backslash as two.
+void append_printable(std::string& out, std::string_view text);
+
+// An encoded key for people: "ip=203.0.113.5,user=42", a missing part as "-". Not injective.
+// REQUIRES: KeySpec::append wrote it.
+std::string readable_key(std::string_view encoded);
+
 class KeySpec {
  public:
   KeySpec() = default;

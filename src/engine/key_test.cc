@@ -128,5 +128,15 @@ TEST(Key, ReadsAnOverridesValuesAsARequestWouldGiveThem) {
   EXPECT_EQ(values_of({}, {}), Keys{""});
 }
 
+TEST(Key, IsShownToPeopleWithoutOddBytes) {
+  EXPECT_EQ(readable_key(""), "");
+  EXPECT_EQ(readable_key("2:ip,11:203.0.113.5,"), "ip=203.0.113.5");
+  EXPECT_EQ(readable_key("4:user,3:a\nb,-4:path,2:/a,"), "user=a\\x0ab,-,path=/a");
+  EXPECT_EQ(readable_key("4:user,2:a\\,"), "user=a\\\\");
+  for (const char* broken : {"4", "4:", "4:ab", "x", "99999999999999999999:a,", ":,"}) {
+    EXPECT_EQ(readable_key(broken), "=") << broken;
+  }
+}
+
 }  // namespace
 }  // namespace weir::engine
