@@ -54,7 +54,9 @@ class Runtime {
   admin::Readiness readiness() const;
 
   SystemClock system_clock_;
+#ifdef WEIR_TEST_HOOKS
   std::unique_ptr<TestClock> test_clock_;
+#endif
   const Clock* clock_ = &system_clock_;
   metrics::Registry registry_;
   std::unique_ptr<store::MemoryStore> store_;
