@@ -174,6 +174,26 @@ TEST_F(MemoryStoreTest, ASweepAfterIdlingLeavesNothing) {
   EXPECT_EQ(store_.keys(), 0u);
 }
 
+TEST_F(MemoryStoreTest, ASweepKeepsAKeyOfALongLimitUntilItIsFull) {
+  const auto rule = rule_of(TokenBucket{Rate{1, std::chrono::hours(24)}, 1});
+  take(rule, "a");
+  advance(std::chrono::hours(24) - Duration(1));
+  EXPECT_EQ(store_.sweep(now_), 0u);
+  EXPECT_FALSE(take(rule, "a").allowed());
+  advance(Duration(1));
+  EXPECT_EQ(store_.sweep(now_), 1u);
+}
+
+TEST_F(MemoryStoreTest, KeysThatComeAndGoReuseTheirRoom) {
+  const auto rule = bucket(10, 10);
+  for (int i = 0; i < 200'000; ++i) {
+    advance(milliseconds(1));  // a key is fresh again after 100 others
+    take(rule, std::to_string(i));
+    ASSERT_LE(store_.keys(), 110u);
+  }
+  EXPECT_EQ(store_.evictions(), 0u);
+}
+
 TEST_F(MemoryStoreTest, ACapOfThreeHoldsThreeKeys) {
   MemoryStore small(MemoryOptions{3});
   const auto rule = bucket(1, 5);
