@@ -266,7 +266,8 @@ Result<std::optional<std::string>> normalise_host(std::string_view host) {
   if (colon != std::string_view::npos && !is_port(host.substr(colon + 1))) return invalid_host();
   std::string_view name = host.substr(0, colon);
   if (!name.empty() && name.back() == '.') name.remove_suffix(1);
-  if (name.empty() || !std::all_of(name.begin(), name.end(), is_host_char)) return invalid_host();
+  if (name.empty() || name.back() == '.') return invalid_host();
+  if (!std::all_of(name.begin(), name.end(), is_host_char)) return invalid_host();
   std::string folded(name);
   std::transform(folded.begin(), folded.end(), folded.begin(), lower);
   return std::optional(std::move(folded));

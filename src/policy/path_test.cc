@@ -189,6 +189,7 @@ TEST(Host, IsComparedWithoutPortTrailingDotAndCase) {
       {"[203.0.113.5]", "error"},
       {":80", "error"},
       {".", "error"},
+      {"a..", "error"},
       {"a b", "error"},
       {"a/b", "error"},
       {"user@host", "error"},
