@@ -1,0 +1,56 @@
+"""The commands that the documents show are commands that work.
+
+`./dev run` is tried by test_first_screen.py; `./dev test` is what runs this. What is left in the
+README is taken from there, with its ports replaced by free ones, and run.
+"""
+
+import re
+import shlex
+
+import harness
+
+
+def shown_commands(document):
+    """The lines of the document's fenced blocks that call weir."""
+    text = (harness.ROOT / document).read_text()
+    blocks = re.findall(r"^```(?:sh|console)?\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    return [line for block in blocks for line in block.splitlines() if line.startswith("weir ")]
+
+
+class Readme(harness.SystemTest):
+    def test_every_weir_command_of_the_readme_works(self):
+        commands = shown_commands("README.md")
+        self.assertEqual([c.split()[1] for c in commands], ["serve", "validate", "serve"])
+        flags, validate, serve = (shlex.split(c)[1:] for c in commands)
+        upstream = self.upstream()
+
+        listen = harness.free_port()
+        flags = [word.replace(":3000", f":{upstream}") for word in flags]
+        gateway = self.weir(*flags, "--listen", f"127.0.0.1:{listen}")
+        gateway.wait_for("ready")
+        self.assertEqual(harness.get(listen).headers["X-RateLimit-Limit"], "20")
+
+        # weir.yaml is whatever the reader has: here the quick start's, on free ports.
+        self.write("weir.yaml", (harness.ROOT / "examples/quickstart.yaml").read_text())
+        ports = {name: str(harness.free_port()) for name in ("WEIR_LISTEN", "WEIR_ADMIN")}
+        ports["WEIR_DEMO"] = str(upstream)
+        environment = {name: f"127.0.0.1:{port}" for name, port in ports.items()}
+        checked = self.weir(*validate, cwd=self.folder, env=environment)
+        self.assertEqual(checked.wait(), 0, checked.output)
+        self.weir(*serve, cwd=self.folder, env=environment).wait_for("ready")
+        self.assertEqual(harness.get(int(ports["WEIR_LISTEN"])).status, 200)
+
+    def test_the_policy_that_the_readme_shows_is_one(self):
+        text = (harness.ROOT / "README.md").read_text()
+        shown = re.search(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL).group(1)
+        path = self.write("shown.yaml", shown)
+        self.assertEqual(self.weir("validate", path).wait(), 0)
+
+    def test_every_file_that_the_documents_link_to_is_there(self):
+        for document in [*harness.ROOT.glob("*.md"), *harness.ROOT.glob("docs/*.md")]:
+            for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", document.read_text()):
+                self.assertTrue((document.parent / link).exists(), f"{document.name}: {link}")
+
+
+if __name__ == "__main__":
+    harness.main()
