@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/utf8.h"
+#include "policy/mask.h"
 
 namespace weir::policy {
 namespace {
@@ -110,6 +111,7 @@ std::string Source::printable(Position at, std::uint32_t& caret) const {
       text[hidden.byte + i] = '*';
     }
   }
+  mask_secrets(text);
   make_printable(text);
   if (characters_in(text) <= kWidest) return text;
   const std::uint32_t skipped = caret > kMargin ? caret - kMargin : 0;
@@ -120,6 +122,22 @@ std::string Source::printable(Position at, std::uint32_t& caret) const {
   if (skipped > 0) cut = "..." + cut;
   caret = caret - skipped + (skipped > 0 ? 3 : 0);
   return more ? cut + "..." : cut;
+}
+
+void Source::redact(const std::string& value, std::string shown) {
+  constexpr std::size_t kShortest = 4;  // WHY: "5" stands in half of all messages by itself
+  if (value.size() >= kShortest) redactions_.try_emplace(value, std::move(shown));
+}
+
+std::string Source::redacted(std::string message) const {
+  for (const auto& [value, shown] : redactions_) {
+    std::size_t at = 0;
+    while ((at = message.find(value, at)) != std::string::npos) {
+      message.replace(at, value.size(), shown);
+      at += shown.size();
+    }
+  }
+  return message;
 }
 
 void Diagnostics::add(Position at, std::string message, std::string help) {
@@ -139,7 +157,9 @@ std::vector<Diagnostic> Diagnostics::take() {
   found_.erase(std::unique(found_.begin(), found_.end(), same), found_.end());
   std::vector<Diagnostic> out;
   for (Found& found : found_) {
-    Diagnostic d{source_.name(), found.at, std::move(found.message), std::move(found.help), "", 0};
+    std::string message = source_.redacted(std::move(found.message));
+    make_printable(message);
+    Diagnostic d{source_.name(), found.at, std::move(message), std::move(found.help), "", 0};
     if (d.at.line > 0) d.source = source_.printable(d.at, d.caret);
     out.push_back(std::move(d));
   }

@@ -14,6 +14,8 @@
 
 #include <compare>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,6 +57,10 @@ class Source {
   // Whether the text stands at `at` as written, letter for letter.
   bool has_text_at(Position at, std::string_view text) const;
 
+  // From now on messages show `shown` instead of `value`: what a variable holds is nobody's to see.
+  void redact(const std::string& value, std::string shown);
+  std::string redacted(std::string message) const;
+
   // From now on prints these characters of a line as *.
   void hide(Position from, std::size_t bytes);
   // The line as printed: secrets and control characters replaced, a long one cut to the part
@@ -72,6 +78,7 @@ class Source {
   std::string text_;
   std::vector<std::string_view> lines_;
   std::vector<Hidden> hidden_;
+  std::map<std::string, std::string, std::greater<>> redactions_;  // the longer of two first
 };
 
 // What has been found in one Source so far. Bounded: after kMost mistakes only the count grows.

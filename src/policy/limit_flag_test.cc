@@ -87,8 +87,9 @@ TEST(LimitFlag, TellsWordsThatDoNotFitTheGrammar) {
       {"10/s burst 1 2",
        "--limit: '2' is not expected here, wants RATE [burst N] [by KEY[,KEY]] "
        "[on [METHOD] PATH]"},
-      {"10/s from ip", "--limit: rate 's from ip' is not a unit of a rate, use s, min, h, day, week "
-                       "or month"},
+      {"10/s from ip",
+       "--limit: rate 's from ip' is not a unit of a rate, use s, min, h, day, week "
+       "or month"},
       {"10/s by ip,", "--limit: unknown attribute ''"},
       {"10/s on POST login",
        "--limit: path login: a path begins with '/': /** is any path, and a "

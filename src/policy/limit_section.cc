@@ -1,32 +1,15 @@
 #include <algorithm>
 #include <array>
 #include <unordered_map>
-#include <unordered_set>
 
+#include "policy/limit_draft.h"
 #include "policy/match.h"
-#include "policy/numbers.h"
-#include "policy/override_key.h"
 #include "policy/sections.h"
 
 namespace weir::policy {
 namespace {
 
-constexpr std::size_t kLongestTier = 256;
 constexpr std::uint64_t kLargestCost = 1'000'000'000'000;
-
-// A limit while it is read. `limit` holds what needs no other part of it.
-struct LimitDraft {
-  LimitDraft(const Scope& s, Limit& l) : scope(s), limit(l) {}
-
-  const Scope& scope;
-  Limit& limit;
-  std::optional<Algorithm> algorithm;
-  SetDraft set;
-  std::optional<std::size_t> key_parts;  // as written; absent where `key` was wrong
-  Position key_at;
-  NodePtr tiers;
-  NodePtr overrides;
-};
 
 void read_limit_name(Reader& reader, const Entry& entry, LimitDraft& out) {
   read_name(reader, entry, out.limit.name);
@@ -53,30 +36,32 @@ void read_limit_key(Reader& reader, const Entry& entry, LimitDraft& out) {
   if (reader.mistakes() == before) out.key_parts = out.limit.key.size();
 }
 
+// Whether an attribute can hold a cost.
+bool may_hold_number(const Attribute& attribute) {
+  using Kind = Attribute::Kind;
+  return attribute.kind == Kind::kHeader || attribute.kind == Kind::kCookie ||
+         attribute.kind == Kind::kQuery || attribute.kind == Kind::kDeclared ||
+         attribute.kind == Kind::kMessagePointer;
+}
+
+// An attribute's name begins with a letter; whatever does not is told as a number.
 void read_cost(Reader& reader, const Entry& entry, LimitDraft& out) {
-  Cost& cost = out.limit.cost;
-  const bool is_number = !entry.value->is_scalar() || entry.value->text.empty() ||
-                         entry.value->text.find_first_of("./|") == std::string::npos;
-  const bool starts_as_number =
-      entry.value->is_scalar() && !entry.value->text.empty() &&
-      std::string_view("0123456789+-.").find(entry.value->text[0]) != std::string_view::npos;
-  if (is_number || starts_as_number) {
-    read_count(reader, entry, cost.fixed, {0, kLargestCost});
+  const std::string& text = entry.value->text;
+  const bool named = entry.value->is_scalar() && !text.empty() &&
+                     ((text[0] >= 'a' && text[0] <= 'z') || (text[0] >= 'A' && text[0] <= 'Z'));
+  if (!named) {
+    read_count(reader, entry, out.limit.cost.fixed, {0, kLargestCost});
     return;
   }
-  const auto attribute = read_attribute(reader, entry.value->text, entry.value->at, out.scope);
+  const auto attribute = read_attribute(reader, text, entry.value->at, out.scope);
   if (!attribute) return;
-  using Kind = Attribute::Kind;
-  const bool holds_number = attribute->kind == Kind::kHeader || attribute->kind == Kind::kCookie ||
-                            attribute->kind == Kind::kQuery || attribute->kind == Kind::kDeclared ||
-                            attribute->kind == Kind::kMessagePointer;
-  if (!holds_number) {
+  if (!may_hold_number(*attribute)) {
     reader.mistake(entry.value->at, "cost is " + to_string(*attribute) +
                                         ", wants a whole number, or an attribute that holds one "
                                         "such as header.x-cost or message./tokens");
     return;
   }
-  cost.from = *attribute;
+  out.limit.cost.from = *attribute;
 }
 
 void read_max_cost(Reader& reader, const Entry& entry, LimitDraft& out) {
@@ -186,10 +171,10 @@ constexpr std::array kLimitFields{
     Field<LimitDraft>{{"tiers", "mapping of tiers to numbers, or to unlimited", "{}",
                        "Other numbers for some values of `tier`. Numbers left out are the "
                        "limit's."},
-                      [](Reader&, const Entry& e, LimitDraft& out) { out.tiers = e.value; }},
+                      [](Reader&, const Entry& e, LimitDraft& out) { out.tiers = e; }},
     Field<LimitDraft>{{"overrides", "list of overrides, see below", "[]",
                        "Other numbers for some keys; stronger than tiers."},
-                      [](Reader&, const Entry& e, LimitDraft& out) { out.overrides = e.value; }},
+                      [](Reader&, const Entry& e, LimitDraft& out) { out.overrides = e; }},
     Field<LimitDraft>{{"refund_when", "a mapping, see below", "",
                        "Gives the cost back when the upstream answered so.", Feature::kRefundWhen},
                       read_refund_when},
@@ -198,153 +183,13 @@ constexpr std::array kLimitFields{
                       read_settle},
 };
 
-std::vector<KeyDoc> limit_keys() {
-  std::vector<KeyDoc> out(kLimitFields.begin(), kLimitFields.end());
-  const std::vector<KeyDoc> numbers = set_keys();
-  out.insert(out.end(), numbers.begin(), numbers.end());
-  return out;
-}
-
-// The numbers of a tier or an override, those of the limit for what it leaves out. `other_keys`:
-// how many keys of the mapping are no numbers.
-std::optional<NumberSet> finish_part(Reader& reader, const LimitDraft& draft, const Entry& entry,
-                                     const SetDraft& set, std::size_t other_keys) {
-  if (set.empty()) {
-    if (entry.value->entries.size() > other_keys) return std::nullopt;  // unknown: told already
-    reader.mistake(set.place,
-                   quote(entry.key) + " replaces no number, give it one or leave it out");
-    return std::nullopt;
-  }
-  if (!draft.algorithm) return std::nullopt;  // told already
-  return finish_set(reader, *draft.algorithm, set, &draft.set);
-}
-
-void read_tier(Reader& reader, const Entry& entry, LimitDraft& draft) {
-  if (entry.key.empty() || entry.key.size() > kLongestTier) {
-    reader.mistake(entry.at, quote(entry.key) + " is no tier, wants 1 to 256 bytes");
-    return;
-  }
-  if (entry.value->is_scalar()) {
-    if (read_word(reader, entry, {"unlimited"}) == 0) {
-      draft.limit.tiers[entry.key] = NumberSet{Unlimited{}};
-    }
-    return;
-  }
-  if (read_mapping(reader, entry) == nullptr) return;
-  SetDraft set;
-  refuse_unknown_keys(reader, entry, set_keys());
-  read_set(reader, entry, set);
-  std::optional<NumberSet> numbers = finish_part(reader, draft, entry, set, 0);
-  if (numbers) draft.limit.tiers[entry.key] = std::move(*numbers);
-}
-
-void read_tiers(Reader& reader, const Entry& entry, LimitDraft& draft) {
-  const Node* mapping = read_mapping(reader, entry);
-  if (mapping == nullptr) return;
-  for (const Entry& tier : mapping->entries) read_tier(reader, tier, draft);
-}
-
-struct OverrideDraft {
-  std::vector<std::string> key;
-  std::vector<Position> places;
-  Position key_at;
-  bool key_right = false;
-  bool unlimited = false;
-};
-
-void read_key_values(Reader& reader, const Entry& entry, OverrideDraft& out) {
-  const std::size_t before = reader.mistakes();
-  out.key_at = entry.at;
-  for (const Entry& item : read_items(reader, entry, "a list of values, such as [\"user-42\"]")) {
-    std::string value;
-    if (!read_text(reader, item, value)) continue;
-    out.key.push_back(std::move(value));
-    out.places.push_back(item.at);
-  }
-  out.key_right = reader.mistakes() == before;
-}
-
-constexpr std::array kOverrideFields{
-    Field<OverrideDraft>{{"key", "list of values", kRequired,
-                          "The values of the limit's key, in its order: `[\"user-42\"]`."},
-                         read_key_values},
-    Field<OverrideDraft>{
-        {"unlimited", "true or false", "false", "Instead of numbers: no limit."},
-        [](Reader& r, const Entry& e, OverrideDraft& out) { read_bool(r, e, out.unlimited); }},
-};
-
-std::vector<KeyDoc> override_keys() {
-  std::vector<KeyDoc> out(kOverrideFields.begin(), kOverrideFields.end());
-  const std::vector<KeyDoc> numbers = set_keys();
-  out.insert(out.end(), numbers.begin(), numbers.end());
-  return out;
-}
-
-// As many values as the limit's key has parts, each in the form in which it is counted.
-bool check_override_key(Reader& reader, const LimitDraft& draft, OverrideDraft& out) {
-  if (!out.key_right || !draft.key_parts) return false;
-  const std::size_t wanted = *draft.key_parts;
-  if (wanted == 0) {
-    reader.mistake(out.key_at, "the limit has no key, so that no override can be meant by one");
-    return false;
-  }
-  if (out.key.size() != wanted) {
-    reader.mistake(out.key_at, "key has " + std::to_string(out.key.size()) +
-                                   " values, wants as many as the limit's key has parts: " +
-                                   std::to_string(wanted));
-    return false;
-  }
-  for (std::size_t i = 0; i < wanted; ++i) {
-    Result<std::string> value =
-        override_value(draft.limit.key[i], out.key[i], draft.scope.identity);
-    if (!value) {
-      reader.mistake(out.places[i], value.error().message);
-      return false;
-    }
-    out.key[i] = std::move(*value);
-  }
-  return true;
-}
-
-std::optional<Override> read_override(Reader& reader, const Entry& entry, LimitDraft& draft) {
-  if (read_mapping(reader, entry) == nullptr) return std::nullopt;
-  OverrideDraft parts;
-  SetDraft set;
-  refuse_unknown_keys(reader, entry, override_keys());
-  read_known<OverrideDraft>(reader, entry, kOverrideFields, parts);
-  read_set(reader, entry, set);
-  const bool key_right = check_override_key(reader, draft, parts);
-  std::optional<NumberSet> numbers;
-  if (!parts.unlimited) {
-    numbers = finish_part(reader, draft, entry, set, 1);
-  } else if (set.empty()) {
-    numbers = NumberSet{Unlimited{}};
-  } else {
-    reader.mistake(entry.at, "this override is unlimited and has numbers, keep one");
-  }
-  if (!key_right || !numbers) return std::nullopt;
-  return Override{std::move(parts.key), std::move(*numbers)};
-}
-
-// The values of a key as one text that no other values give.
-std::string joined(const std::vector<std::string>& values) {
-  std::string out;
-  for (const std::string& value : values) out += std::to_string(value.size()) + ":" + value;
-  return out;
-}
-
-void read_overrides(Reader& reader, const Entry& entry, LimitDraft& draft) {
-  std::unordered_set<std::string> seen;
-  for (const Entry& item :
-       read_items(reader, entry, "a list such as [{key: [\"user-42\"], rate: 5/s}]")) {
-    std::optional<Override> one = read_override(reader, item, draft);
-    if (!one) continue;
-    if (!seen.insert(joined(one->key)).second) {
-      reader.mistake(item.at, "duplicate override: its key has one already, keep one");
-      continue;
-    }
-    draft.limit.overrides.push_back(std::move(*one));
-  }
+const std::vector<KeyDoc>& limit_keys() {
+  static const std::vector<KeyDoc> kKeys = [] {
+    std::vector<KeyDoc> out(kLimitFields.begin(), kLimitFields.end());
+    out.insert(out.end(), set_keys().begin(), set_keys().end());
+    return out;
+  }();
+  return kKeys;
 }
 
 void check_cost(Reader& reader, const Entry& entry, const Limit& limit) {
@@ -365,10 +210,8 @@ void read_limit(Reader& reader, const Entry& entry, const Scope& scope, Limit& o
     std::optional<NumberSet> numbers = finish_set(reader, *draft.algorithm, draft.set, nullptr);
     if (numbers) out.numbers = std::move(*numbers);
   }
-  if (draft.tiers) read_tiers(reader, {"tiers", draft.tiers->at, draft.tiers}, draft);
-  if (draft.overrides) {
-    read_overrides(reader, {"overrides", draft.overrides->at, draft.overrides}, draft);
-  }
+  read_tiers(reader, draft);
+  read_overrides(reader, draft);
   check_cost(reader, entry, out);
 }
 
@@ -394,8 +237,7 @@ void read_limits(Reader& reader, const Entry& entry, Policy& out) {
 void document_limits(std::vector<SectionDoc>& out) {
   out.push_back(document<LimitDraft>("limits[]", "", kLimitFields));
   document_numbers(out);
-  out.push_back(document<OverrideDraft>("limits[].overrides[]",
-                                        "Beside these, the numbers of a limit.", kOverrideFields));
+  document_overrides(out);
   out.push_back(document<RefundWhen>("limits[].refund_when", "", kRefundFields));
 }
 

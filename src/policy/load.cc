@@ -121,13 +121,18 @@ Loaded load(const std::string& name, std::string text, Format format, const Load
   Reader reader(source, mistakes, doubts);
   Policy policy;
   policy.file = name;
+  const Environment environment = [&](const std::string& variable) {
+    std::optional<std::string> value = options.environment(variable);
+    if (value) source.redact(*value, "${" + variable + "}");
+    return value;
+  };
 
   const std::size_t bad = bad_byte(source.text());
   if (bad != std::string_view::npos) {
     mistakes.add(place_of_byte(source, bad), "this byte is not UTF-8 text, save the file as UTF-8");
   } else {
-    NodePtr root = format == Format::kYaml ? read_yaml(source, options.environment, mistakes)
-                                           : read_toml(source, options.environment, mistakes);
+    NodePtr root = format == Format::kYaml ? read_yaml(source, environment, mistakes)
+                                           : read_toml(source, environment, mistakes);
     const bool parsed = root != nullptr || mistakes.count() == 0;
     const NodePtr tree = root;
     if (parsed && read_tree(reader, std::move(root), policy)) {

@@ -1,32 +1,13 @@
 #include "policy/load.h"
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <cstdlib>
-#include <fstream>
+#include "policy/testing.h"
 
 namespace weir::policy {
 namespace {
 
 using namespace std::chrono_literals;
-
-std::string all(const std::vector<Diagnostic>& found) {
-  std::string out;
-  for (const Diagnostic& one : found) out += one.to_line() + "\n";
-  return out;
-}
-
-LoadOptions with(std::map<std::string, std::string> variables) {
-  LoadOptions options;
-  options.environment = [variables](const std::string& name) -> std::optional<std::string> {
-    const auto it = variables.find(name);
-    if (it == variables.end()) return std::nullopt;
-    return it->second;
-  };
-  return options;
-}
 
 Policy load_yaml(const std::string& text, std::map<std::string, std::string> variables = {}) {
   Loaded loaded = load_text("p.yaml", text, Format::kYaml, with(std::move(variables)));
@@ -326,72 +307,6 @@ TEST(Load, TakesOnlyUnicodeText) {
   EXPECT_EQ(mistakes_of(std::string("limits: []\n#\0\n", 13)),
             "p.yaml:2:2: this byte is not UTF-8 text, save the file as UTF-8\n");
   EXPECT_EQ(mistakes_of("\xEF\xBB\xBFlimits: []\n"), "");
-}
-
-// --- files
-
-class LoadFile : public testing::Test {
- protected:
-  void SetUp() override {
-    char pattern[] = "/tmp/weir-policy-XXXXXX";
-    ASSERT_NE(::mkdtemp(pattern), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override {
-    const std::string remove = "rm -rf '" + folder_ + "'";
-    EXPECT_EQ(std::system(remove.c_str()), 0);
-  }
-
-  std::string write(const std::string& name, const std::string& text, mode_t mode = 0600) {
-    const std::string path = folder_ + "/" + name;
-    std::ofstream(path) << text;
-    ::chmod(path.c_str(), mode);
-    return path;
-  }
-
-  std::string folder_;
-};
-
-TEST_F(LoadFile, TakesTheFormatFromTheName) {
-  EXPECT_TRUE(load_file(write("a.yaml", "limits: []")).policy.has_value());
-  EXPECT_TRUE(load_file(write("a.yml", "limits: []")).policy.has_value());
-  EXPECT_TRUE(load_file(write("a.toml", "limits = []")).policy.has_value());
-  for (const char* name : {"a.yaml~", ".a.yaml.swp", "a.yaml.bak", "README.md", "a"}) {
-    const std::string path = write(name, "limits: []");
-    EXPECT_EQ(all(load_file(path).mistakes),
-              path + ": is no policy by its name, wants .yaml, .yml or .toml\n");
-  }
-}
-
-TEST_F(LoadFile, NamesAFileThatCannotBeRead) {
-  const std::string missing = folder_ + "/missing.yaml";
-  EXPECT_EQ(all(load_file(missing).mistakes),
-            missing + ": cannot be opened: No such file or directory\n");
-  const std::string dangling = folder_ + "/dangling.yaml";
-  ASSERT_EQ(::symlink("nowhere", dangling.c_str()), 0);
-  EXPECT_EQ(all(load_file(dangling).mistakes),
-            dangling + ": cannot be opened: No such file or directory\n");
-  const std::string folder = folder_ + "/folder.yaml";
-  ASSERT_EQ(::mkdir(folder.c_str(), 0700), 0);
-  EXPECT_EQ(all(load_file(folder).mistakes),
-            folder + ": is not a file but a folder or a device; name one policy file\n");
-  const std::string pipe = folder_ + "/pipe.yaml";
-  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-  EXPECT_EQ(all(load_file(pipe).mistakes),
-            pipe + ": is not a file but a folder or a device; name one policy file\n");
-}
-
-TEST_F(LoadFile, WarnsOfASecretThatEveryUserCanRead) {
-  const std::string literal = "limits: []\nadmin: { listen: 127.0.0.1:1, token: s3cret }\n";
-  const std::string variable = "limits: []\nadmin: { listen: 127.0.0.1:1, token: \"${T:-x}\" }\n";
-  const std::string open = write("open.yaml", literal, 0644);
-  EXPECT_EQ(all(load_file(open).warnings),
-            open +
-                ":2:31: token holds a secret, and every user of this machine can read the "
-                "file\n");
-  EXPECT_EQ(all(load_file(write("closed.yaml", literal, 0640)).warnings), "");
-  EXPECT_EQ(all(load_file(write("variable.yaml", variable, 0644)).warnings), "");
-  EXPECT_EQ(load_file(open).warnings[0].to_string().find("s3cret"), std::string::npos);
 }
 
 }  // namespace

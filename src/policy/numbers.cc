@@ -184,11 +184,14 @@ bool SetDraft::empty() const {
                                       [](const auto& table) { return table.has_value(); });
 }
 
-std::vector<KeyDoc> set_keys() {
-  std::vector<KeyDoc> out(kNumberFields.begin(), kNumberFields.end());
-  out.insert(out.end(), kListFields.begin(), kListFields.end());
-  out.insert(out.end(), kTableFields.begin(), kTableFields.end());
-  return out;
+const std::vector<KeyDoc>& set_keys() {
+  static const std::vector<KeyDoc> kKeys = [] {
+    std::vector<KeyDoc> out(kNumberFields.begin(), kNumberFields.end());
+    out.insert(out.end(), kListFields.begin(), kListFields.end());
+    out.insert(out.end(), kTableFields.begin(), kTableFields.end());
+    return out;
+  }();
+  return kKeys;
 }
 
 void read_set(Reader& reader, const Entry& section, SetDraft& out) {

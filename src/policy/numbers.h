@@ -66,7 +66,7 @@ struct SetDraft {
 };
 
 // The keys of a SetDraft, for tables of sections that have more.
-std::vector<KeyDoc> set_keys();
+const std::vector<KeyDoc>& set_keys();
 void read_set(Reader& reader, const Entry& section, SetDraft& out);
 
 // `algorithm:`. False after telling the mistake.
