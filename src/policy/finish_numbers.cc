@@ -1,3 +1,5 @@
+// finish_set() of numbers.h: from keys as written to the numbers of an algorithm.
+
 #include <algorithm>
 
 #include "limit/rule.h"

@@ -1,3 +1,5 @@
+// `gateway`: the listener that forwards, its upstream and its timeouts.
+
 #include <array>
 
 #include "policy/listener_fields.h"

@@ -1,3 +1,5 @@
+// `tiers` and `overrides` of a limit.
+
 #include <array>
 #include <unordered_set>
 #include <utility>

@@ -1,3 +1,5 @@
+// `limits`: one entry of the list, but for the numbers (numbers.h) and the parts (limit_draft.h).
+
 #include <algorithm>
 #include <array>
 #include <unordered_map>
@@ -160,7 +162,8 @@ constexpr std::array kLimitFields{
     Field<LimitDraft>{{"cost", "whole number, or an attribute that holds one", "1",
                        "Tokens that a request takes (from a message: not yet)."},
                       read_cost},
-    Field<LimitDraft>{{"max_cost", "whole number from 1", "", "The most that a request may cost."},
+    Field<LimitDraft>{{"max_cost", "whole number from 1", "",
+                       "With a cost from an attribute: what a request costs at most."},
                       read_max_cost},
     Field<LimitDraft>{{"mode", "enforce, shadow or leased (not yet)", "enforce",
                        "`shadow` counts and tells, and never refuses."},
@@ -192,13 +195,6 @@ const std::vector<KeyDoc>& limit_keys() {
   return kKeys;
 }
 
-void check_cost(Reader& reader, const Entry& entry, const Limit& limit) {
-  const Cost& cost = limit.cost;
-  if (cost.max_cost && !cost.from && *cost.max_cost < cost.fixed) {
-    reader.mistake(entry.at, "max_cost is below cost: every request would be refused");
-  }
-}
-
 void read_limit(Reader& reader, const Entry& entry, const Scope& scope, Limit& out) {
   if (read_mapping(reader, entry) == nullptr) return;
   LimitDraft draft(scope, out);
@@ -212,7 +208,6 @@ void read_limit(Reader& reader, const Entry& entry, const Scope& scope, Limit& o
   }
   read_tiers(reader, draft);
   read_overrides(reader, draft);
-  check_cost(reader, entry, out);
 }
 
 }  // namespace

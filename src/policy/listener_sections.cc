@@ -1,3 +1,5 @@
+// `api`, `resp`, `grpc`, `admin`, `metrics`: small listeners, and what all of them share.
+
 #include <algorithm>
 #include <array>
 

@@ -298,9 +298,16 @@ limits:
     overrides:
       - { key: ["2001:db8:0:0:1::9", "::ffff:1.2.3.4"], rate: 2/s }
       - { key: ["1.2.3.4", bob], unlimited: true }
+      - { key: ["2001:db8:1::/64", bob], rate: 2/s }
 )");
   EXPECT_EQ(policy.limits[0].overrides[0].key, (std::vector<std::string>{"2001:db8::", "1.2.3.4"}));
   EXPECT_EQ(policy.limits[0].overrides[1].numbers, NumberSet{Unlimited{}});
+  EXPECT_EQ(policy.limits[0].overrides[2].key[0], "2001:db8:1::");
+  const std::string limit = "limits: [{ name: a, algorithm: token_bucket, rate: 1/s, key: [ip], ";
+  EXPECT_EQ(mistakes_of(limit + "overrides: [{ key: [bob], rate: 2/s }] }]"),
+            "p.yaml:1:88: key has 'bob', wants an IP address\n");
+  EXPECT_EQ(mistakes_of(limit + "overrides: [{ key: [10.0.0.0/8], rate: 2/s }] }]"),
+            "p.yaml:1:88: key has '10.0.0.0/8', which is more than one key: ipv4_prefix is 32\n");
 }
 
 TEST(Load, TakesOnlyUnicodeText) {

@@ -11,8 +11,9 @@
 
 namespace weir::policy {
 
-// An address becomes its canonical text under the identity's prefix, as keys are made of requests;
-// other values stay what they are. ERRORS: kInvalid for what can be no value of the part.
+// An address, or a block that is one key, becomes its canonical text under the identity's prefix,
+// as keys are made of requests; other values stay what they are. ERRORS: kInvalid for what can be
+// no value of the part.
 Result<std::string> override_value(const KeyPart& part, const std::string& text,
                                    const Identity& identity);
 

@@ -1,3 +1,5 @@
+// The file as a whole: the table of its sections, and `attributes`.
+
 #include <algorithm>
 #include <array>
 

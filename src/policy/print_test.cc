@@ -34,7 +34,8 @@ identity:
   user: cookie:session
   tier: query:tier
 response: { status: 503, headers: [retry-after], shadow_header: true, retry_jitter: 1.5s }
-paths: { merge_slashes: false, trailing_slash: keep, params: keep, case: fold, encoded_slash: refuse }
+paths:
+  { merge_slashes: false, trailing_slash: keep, params: keep, case: fold, encoded_slash: refuse }
 limits:
   - name: a
     algorithm: token_bucket
@@ -102,7 +103,11 @@ algorithm = "token_bucket"
 rate = 0.2
 burst = 10
 key = ["user|ip", "header.X-Key"]
-match = { method = ["GET", "HEAD"], path = "/a/*/b", "header.x-y" = "~a|b", ip = "10.0.0.0/8", plan = "f*" }
+match.method = ["GET", "HEAD"]
+match.path = "/a/*/b"
+match."header.x-y" = "~a|b"
+match.ip = "10.0.0.0/8"
+match.plan = "f*"
 except = [{ host = "*.example.org" }]
 missing = "deny"
 mode = "shadow"

@@ -1,3 +1,5 @@
+// `response`, `websocket`, `paths`: what clients get, and how requests are read.
+
 #include <algorithm>
 #include <array>
 

@@ -1,3 +1,5 @@
+// `store`: where counters live.
+
 #include <array>
 
 #include "policy/sections.h"

@@ -1,3 +1,5 @@
+// read_toml() of document.h. toml++ is named in this file alone.
+
 #include <toml++/toml.h>
 
 #include <algorithm>

@@ -181,10 +181,14 @@ class Doubts {
     if (!client_may_omit(*limit.cost.from)) return;
     reader_.doubt(place_of(node, "cost"), name + " takes its cost from " +
                                               to_string(*limit.cost.from) +
-                                              ": a client that sends 0 there is not counted");
+                                              ": a client says itself what it pays");
   }
 
   void fixed_cost(const Limit& limit, const Node& node, const std::string& name) {
+    if (limit.cost.max_cost) {
+      reader_.doubt(place_of(node, "max_cost"),
+                    name + " has a max_cost, which a cost that is a plain number does not need");
+    }
     if (limit.cost.fixed == 0) {
       reader_.doubt(place_of(node, "cost"), name + " can never fire: its cost is 0");
       return;

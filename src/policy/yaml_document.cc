@@ -1,3 +1,5 @@
+// read_yaml() of document.h. yaml-cpp is named in this file alone.
+
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/mark.h>
