@@ -10,11 +10,16 @@ import shlex
 import harness
 
 
+def fenced_blocks(document):
+    """(language, text) of each fenced block."""
+    text = (harness.ROOT / document).read_text()
+    return re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
 def shown_commands(document):
     """The lines of the document's fenced blocks that call weir."""
-    text = (harness.ROOT / document).read_text()
-    blocks = re.findall(r"^```(?:sh|console)?\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    return [line for block in blocks for line in block.splitlines() if line.startswith("weir ")]
+    return [line for _, block in fenced_blocks(document) for line in block.splitlines()
+            if line.startswith("weir ")]
 
 
 class Readme(harness.SystemTest):
@@ -41,8 +46,7 @@ class Readme(harness.SystemTest):
         self.assertEqual(harness.get(int(ports["WEIR_LISTEN"])).status, 200)
 
     def test_the_policy_that_the_readme_shows_is_one(self):
-        text = (harness.ROOT / "README.md").read_text()
-        shown = re.search(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL).group(1)
+        [shown] = [block for language, block in fenced_blocks("README.md") if language == "yaml"]
         path = self.write("shown.yaml", shown)
         self.assertEqual(self.weir("validate", path).wait(), 0)
 
