@@ -14,6 +14,7 @@ examples:
   weir serve -c weir.yaml
   weir serve --upstream http://127.0.0.1:3000 --limit '10/s burst 20 by ip'
   weir validate weir.yaml
+  weir validate weir.yaml --explain 'POST /login from 203.0.113.7 user=42'
 
 exit codes: 0 right, 1 failed while running, 2 wrong usage or policy)";
 
@@ -44,6 +45,16 @@ void add_serve(CLI::App& app, ServeOptions& options) {
 #endif
 }
 
+void add_validate(CLI::App& app, ValidateOptions& options) {
+  CLI::App* validate = app.add_subcommand("validate", "check policies and say every mistake");
+  validate->add_option("FILE", options.files, "policy files")->required();
+  validate
+      ->add_option("--explain", options.explain,
+                   "which limits a request meets, by which key and numbers, and why not others: "
+                   "'POST /login from 203.0.113.7 user=42'")
+      ->type_name("REQUEST");
+}
+
 // What CLI11 cannot say of options that depend on each other.
 std::string check_serve(const ServeOptions& options) {
   if (options.policy_file.empty() && options.upstream.empty()) {
@@ -67,9 +78,7 @@ Command parse_command_line(int argc, const char* const* argv) {
   ValidateOptions validate;
   DemoOptions demo;
   add_serve(app, serve);
-  app.add_subcommand("validate", "check policies and say every mistake")
-      ->add_option("FILE", validate.files, "policy files")
-      ->required();
+  add_validate(app, validate);
   app.add_subcommand("demo", "a tiny HTTP and WebSocket echo service to try things on")
       ->add_option("--listen", demo.listen, "where to listen")
       ->type_name("ADDR")

@@ -25,6 +25,7 @@ struct ServeOptions {
 
 struct ValidateOptions {
   std::vector<std::string> files;
+  std::string explain;  // a request to explain, or empty
 };
 
 struct DemoOptions {

@@ -18,6 +18,13 @@ TEST(CommandLine, TakesSeveralLimits) {
   EXPECT_EQ(serve.listen, "127.0.0.1:8080");
 }
 
+TEST(CommandLine, ExplainsARequestByTheFilesItValidates) {
+  const Command command = parse({"validate", "a.yaml", "--explain", "GET / user=1"});
+  const auto& validate = std::get<ValidateOptions>(command);
+  EXPECT_EQ(validate.files, std::vector<std::string>{"a.yaml"});
+  EXPECT_EQ(validate.explain, "GET / user=1");
+}
+
 TEST(CommandLine, RefusesWrongUsageWithTwoAndTheWayToHelp) {
   const std::vector<std::vector<const char*>> wrong = {
       {},

@@ -1,8 +1,10 @@
 #include "app/validate.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "engine/compiled_policy.h"
+#include "engine/explain.h"
 
 namespace weir::app {
 
@@ -17,23 +19,37 @@ void print_findings(const policy::Loaded& loaded) {
   }
 }
 
+namespace {
+
+// Checks one file and, where asked to, explains a request by it. The exit code.
+int validate_file(const std::string& file, const std::string& request) {
+  policy::Loaded loaded = policy::load_file(file);
+  print_findings(loaded);
+  if (!loaded.policy) return kExitUsage;
+  const std::size_t limits = loaded.policy->limits.size();
+  const auto compiled = engine::CompiledPolicy::make(std::move(*loaded.policy));
+  if (!compiled) {
+    std::fprintf(stderr, "%s: %s\n", file.c_str(), compiled.error().message.c_str());
+    return kExitUsage;
+  }
+  std::printf("%s: right, %zu limits\n", file.c_str(), limits);
+  if (request.empty()) return kExitOk;
+  engine::SentAttributes attributes;
+  const auto read = engine::read_request(request, (*compiled)->policy(), attributes);
+  if (!read) {
+    std::fprintf(stderr, "weir: --explain: %s\n", read.error().message.c_str());
+    return kExitUsage;
+  }
+  std::fputs(engine::explain(**compiled, attributes).c_str(), stdout);
+  return kExitOk;
+}
+
+}  // namespace
+
 int run_validate(const ValidateOptions& options) {
   int exit_code = kExitOk;
   for (const std::string& file : options.files) {
-    policy::Loaded loaded = policy::load_file(file);
-    print_findings(loaded);
-    if (!loaded.policy) {
-      exit_code = kExitUsage;
-      continue;
-    }
-    const std::size_t limits = loaded.policy->limits.size();
-    const auto compiled = engine::CompiledPolicy::make(std::move(*loaded.policy));
-    if (!compiled) {
-      std::fprintf(stderr, "%s: %s\n", file.c_str(), compiled.error().message.c_str());
-      exit_code = kExitUsage;
-      continue;
-    }
-    std::printf("%s: right, %zu limits\n", file.c_str(), limits);
+    exit_code = std::max(exit_code, validate_file(file, options.explain));
   }
   return exit_code;
 }

@@ -186,5 +186,16 @@ class CommandLine(harness.SystemTest):
         self.assertIn("empty.yaml", result.stderr)
 
 
+    def test_validate_explains_which_limits_a_request_meets(self):
+        result = run("validate", harness.ROOT / "examples/quickstart.yaml", "--explain",
+                     "POST /api/auth/login from 203.0.113.7 tier=premium")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("login: counts ip=203.0.113.7 by token_bucket", result.stdout)
+        self.assertIn("per_ip: counts ip=203.0.113.7 by sliding_counter", result.stdout)
+        wrong = run("validate", harness.ROOT / "examples/quickstart.yaml", "--explain", "from nowhere")
+        self.assertEqual(wrong.returncode, 2)
+        self.assertIn("nowhere", wrong.stderr)
+
+
 if __name__ == "__main__":
     harness.main()
