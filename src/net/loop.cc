@@ -8,6 +8,15 @@
 #include <string>
 
 namespace weir::net {
+namespace {
+
+thread_local Loop* current_loop = nullptr;
+
+}  // namespace
+
+Loop* Loop::current() {
+  return current_loop;
+}
 
 Loop::Loop(unsigned index) : index_(index), context_(1) {
   timers_.attach(executor());
@@ -19,12 +28,16 @@ Loop::~Loop() {
 
 void Loop::run() {
   const auto work = asio::make_work_guard(context_);
+  current_loop = this;
   context_.run();
+  current_loop = nullptr;
 }
 
 void Loop::run_ready() {
   context_.restart();
+  current_loop = this;
   context_.poll();
+  current_loop = nullptr;
 }
 
 Loops::Loops(std::size_t count) {

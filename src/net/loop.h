@@ -25,6 +25,9 @@ class Loop {
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
+  // The loop that this thread runs; null on any other thread.
+  static Loop* current();
+
   unsigned index() const { return index_; }
   asio::io_context& context() { return context_; }
   Executor executor() { return context_.get_executor(); }

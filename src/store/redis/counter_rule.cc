@@ -127,7 +127,12 @@ Numbers rounded(Numbers numbers, std::int64_t length_us) {
 }  // namespace
 
 Result<CounterRule> CounterRule::make(const limit::Rule& rule) {
-  const Numbers& numbers = rule.numbers();
+  auto made = make_any(rule.numbers());
+  if (made) made->serial_ = rule.serial();
+  return made;
+}
+
+Result<CounterRule> CounterRule::make_any(const Numbers& numbers) {
   if (const auto* bucket = std::get_if<TokenBucket>(&numbers)) {
     return make_bucket(bucket->rate, bucket->burst, false);
   }
@@ -292,6 +297,15 @@ Verdict CounterRule::decide(const View& view, std::uint64_t cost, std::int64_t n
     *each = round_up(*each, ns_);
   }
   return verdict;
+}
+
+Verdict CounterRule::decide_later(View view, std::uint64_t cost, std::int64_t now_us,
+                                  std::int64_t passed_us) const {
+  if (kind_ == Kind::kBucket && unit_ > 0) {
+    view.at[0] -= passed_us;
+    if (view.at[0] < 0) view = View{};
+  }
+  return decide(view, cost, now_us + passed_us);
 }
 
 limit::State CounterRule::state_of(const View& view, std::int64_t now_us) const {

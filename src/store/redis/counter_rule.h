@@ -49,6 +49,8 @@ class CounterRule {
   static Result<CounterRule> make(const limit::Rule& rule);
 
   Kind kind() const { return kind_; }
+  // Of the limit::Rule that it was made of.
+  std::uint64_t serial() const { return serial_; }
   // Names the algorithm, and what starts a new counter when it changes.
   std::string_view name() const { return name_; }
   std::uint64_t quota() const { return rule_.quota(); }
@@ -70,6 +72,10 @@ class CounterRule {
 
   // What a call of `cost` is answered in this state at `now_us`.
   Verdict decide(const View& view, std::uint64_t cost, std::int64_t now_us) const;
+
+  // The same when `passed_us` more have passed and nobody called.
+  Verdict decide_later(View view, std::uint64_t cost, std::int64_t now_us,
+                       std::int64_t passed_us) const;
 
   // The value `raw`, written under other numbers, as it reads under these ("": fresh). Nothing
   // where it is no value of this kind.
@@ -95,8 +101,11 @@ class CounterRule {
   limit::State state_of(const View& view, std::int64_t now_us) const;
   Verdict decide_log(const View& view, std::uint64_t cost, std::int64_t now_us) const;
 
+  static Result<CounterRule> make_any(const Numbers& numbers);
+
   limit::Rule rule_;
   Kind kind_;
+  std::uint64_t serial_ = 0;
   std::int64_t ns_ = 1;  // what one nanosecond of rule_ stands for
   std::string name_;
   std::string tag_;  // buckets

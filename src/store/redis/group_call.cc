@@ -1,0 +1,161 @@
+#include "store/redis/group_call.h"
+
+#include <utility>
+
+#include "wire/resp/writer.h"
+
+namespace weir::store::redis {
+namespace {
+
+// The lean script wants one bucket and nothing else.
+bool fits_lean(const std::vector<Item*>& items, Mode mode) {
+  if (items.size() != 1 || mode != Mode::kCharge) return false;
+  const Item& item = *items.front();
+  return item.rule->lean() && item.old_value.empty();
+}
+
+}  // namespace
+
+void GroupCall::run(Client& client, std::vector<Item*> items, const Options& options, Done done) {
+  // Owned by the outcome it waits for.
+  auto* call = new GroupCall(client, std::move(items), options, std::move(done));
+  call->send();
+}
+
+void GroupCall::send() {
+  ++rounds_;
+  lean_ = fits_lean(items_, options_.mode);
+  ScriptCall call = make_call();
+  call.slot = items_.front()->slot;
+  call.deadline_ns = options_.deadline_ns;
+  call.done = [this](const Outcome& outcome) { take_outcome(outcome); };
+  client_.run(std::move(call));
+}
+
+ScriptCall GroupCall::make_call() const {
+  ScriptCall call;
+  std::string& body = call.body;
+  body.reserve(256 * items_.size());
+  resp::append_argument(body, static_cast<std::int64_t>(items_.size()));
+  for (const Item* item : items_) resp::append_argument(body, item->name);
+  std::string time;
+  if (options_.time_us) time = std::to_string(*options_.time_us);
+  if (lean_) {
+    call.script = &bucket_script();
+    call.arguments = 2 + CounterRule::kLeanArguments + 1;
+    items_.front()->rule->append_lean(body, items_.front()->cost);
+    resp::append_argument(body, time);
+    return call;
+  }
+  const bool refund = options_.mode == Mode::kRefund;
+  call.script = refund ? &refund_script() : &charge_script();
+  call.arguments = 1 + items_.size() + 2 + CounterRule::kArguments * items_.size();
+  resp::append_argument(body, time);
+  resp::append_argument(body, options_.mode == Mode::kLook ? "look" : "");
+  for (const Item* item : items_) {
+    CounterRule::Request request;
+    request.cost = item->cost;
+    request.shadow = item->shadow;
+    request.charged_at_us = item->charged_at_us;
+    request.now_us = options_.guess_us;
+    request.old_value = item->old_value;
+    request.new_value = item->new_value;
+    if (refund) {
+      item->rule->append_refund(body, request);
+    } else {
+      item->rule->append_charge(body, request);
+    }
+  }
+  return call;
+}
+
+void GroupCall::take_outcome(const Outcome& outcome) {
+  Result result;
+  result.ending = outcome.ending;
+  if (outcome.ending != Ending::kReply) return finish(result);
+  const resp::Reply& reply = *outcome.reply;
+  if (reply.is_error()) {
+    result.foreign = refusal_of(reply.text()) == Refusal::kForeign;
+    return finish(result);
+  }
+  if (lean_) return take_lean(reply);
+  if (reply.is_list() && reply.size() >= 2 && reply.first().is_text()) {
+    if (rounds_ < kMostRounds && prepare(reply)) return send();
+    result.foreign = true;
+    return finish(result);
+  }
+  if (options_.mode != Mode::kRefund) return take_decisions(reply);
+  result.known = true;
+  finish(result);
+}
+
+void GroupCall::take_lean(const resp::Reply& reply) {
+  Item& item = *items_.front();
+  Result result;
+  if (reply.is_text()) {  // what stands there, which was written under other numbers
+    if (rounds_ < kMostRounds && prepare(item, reply.text())) return send();
+    result.foreign = true;
+    return finish(result);
+  }
+  if (!reply.is(resp::Type::kInteger)) return finish(result);
+  item.view = item.rule->lean_view(reply.integer(), item.cost);
+  item.admits = reply.integer() >= 0 && item.cost <= item.rule->quota();
+  item.known = true;
+  result.known = true;
+  result.admitted = item.admits || item.shadow;
+  finish(result);
+}
+
+void GroupCall::take_decisions(const resp::Reply& reply) {
+  Result result;
+  if (!reply.is_list() || reply.size() != 2 + 5 * items_.size()) return finish(result);
+  resp::Reply value = reply.first();
+  result.now_us = value.integer();
+  value = value.next();
+  result.admitted = value.integer() == 1;
+  for (Item* item : items_) {
+    value = value.next();
+    item->admits = value.integer() == 1;
+    for (std::int64_t& each : item->view.at) {
+      value = value.next();
+      each = value.integer();
+    }
+    item->now_us = result.now_us;
+    item->known = true;
+  }
+  result.known = true;
+  finish(result);
+}
+
+// "again", the time, then pairs of an item's number (from 1) and the value that stands there.
+bool GroupCall::prepare(const resp::Reply& again) {
+  resp::Reply value = again.first().next();
+  const auto now_us = value.as_integer();
+  if (!now_us) return false;
+  options_.guess_us = *now_us;
+  for (value = value.next(); value.valid(); value = value.next()) {
+    const std::int64_t number = value.integer();
+    value = value.next();
+    if (number < 1 || static_cast<std::size_t>(number) > items_.size() || !value.valid()) {
+      return false;
+    }
+    if (value.text().empty()) continue;  // only the bounds were wrong
+    if (!prepare(*items_[static_cast<std::size_t>(number - 1)], value.text())) return false;
+  }
+  return true;
+}
+
+bool GroupCall::prepare(Item& item, std::string_view value) {
+  auto adopted = item.rule->adopt(value, options_.time_us.value_or(options_.guess_us));
+  if (!adopted) return false;
+  item.old_value = value;
+  item.new_value = std::move(*adopted);
+  return true;
+}
+
+void GroupCall::finish(const Result& result) {
+  const std::unique_ptr<GroupCall> self(this);
+  done_(result);
+}
+
+}  // namespace weir::store::redis

@@ -1,0 +1,105 @@
+#include "store/redis/health.h"
+
+#include "base/log.h"
+
+namespace weir::store::redis {
+namespace {
+
+const std::vector<double>& latency_bounds() {
+  static const std::vector<double> bounds{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005,
+                                          0.01,   0.02,    0.05,   0.1,   0.25,   1.0};
+  return bounds;
+}
+
+constexpr std::string_view kErrorsName = "weir_store_errors_total";
+constexpr std::string_view kErrorsHelp = "Calls of the store that failed, by kind.";
+constexpr std::string_view kEndings[] = {"refused", "timeout",     "lost",
+                                         "unsent",  "unreachable", "foreign"};
+
+}  // namespace
+
+Health::Health(metrics::Registry* registry) : registry_(registry) {
+  if (registry == nullptr) return;
+  seconds_ = registry->histogram("weir_store_seconds", "How long the store took to answer.",
+                                 latency_bounds(), {{"op", "charge"}});
+  for (std::size_t i = 0; i < failures_.size(); ++i) {
+    failures_[i] =
+        registry->counter(kErrorsName, kErrorsHelp, {{"kind", std::string(kEndings[i])}});
+  }
+  registry->gauge("weir_store_up", "Whether every node of the store that is in use answers.", {},
+                  [this] { return up() ? 1.0 : 0.0; });
+}
+
+void Health::node_changed(const Address& address, bool up, const std::string& reason) {
+  const std::string name = "redis " + address.to_string();
+  trouble(name, !up, reason);
+}
+
+void Health::trouble(std::string_view what, bool begins, const std::string& message) {
+  std::string line;
+  {
+    const std::lock_guard lock(mutex_);
+    auto found = states_.find(what);
+    if (found == states_.end()) {
+      if (!begins) return;
+      found = states_.emplace(what, State{}).first;
+    }
+    State& state = found->second;
+    if (begins && ++state.open == 1) {
+      state.reason = message;
+      line = std::string(what) + ": " + message + "; decisions follow on_error until it is over";
+    } else if (!begins && state.open > 0 && --state.open == 0) {
+      states_.erase(found);
+      line = std::string(what) + ": " + (message.empty() ? "is back" : message);
+    }
+    down_.store(static_cast<int>(states_.size()), std::memory_order_relaxed);
+  }
+  if (line.empty()) return;
+  if (begins)
+    log::warning(line);
+  else
+    log::info(line);
+}
+
+void Health::on_first_answer(std::function<void()> tell) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!answered_.load(std::memory_order_relaxed)) {
+      tell_ = std::move(tell);
+      return;
+    }
+  }
+  tell();
+}
+
+void Health::first_answer() {
+  std::function<void()> tell;
+  {
+    const std::lock_guard lock(mutex_);
+    if (answered_.exchange(true, std::memory_order_release)) return;
+    std::swap(tell, tell_);
+  }
+  if (tell) tell();
+}
+
+std::string Health::reasons() const {
+  const std::lock_guard lock(mutex_);
+  std::string text;
+  for (const auto& [name, state] : states_) {
+    if (!text.empty()) text += "; ";
+    text += name + ": " + state.reason;
+  }
+  return text;
+}
+
+void Health::count_error(std::string_view kind) {
+  if (registry_ == nullptr) return;
+  registry_->counter(kErrorsName, kErrorsHelp, {{"kind", std::string(kind)}}).add();
+}
+
+void Health::failed(Ending ending, bool foreign) {
+  if (registry_ == nullptr) return;
+  failures_[foreign ? failures_.size() - 1 : static_cast<std::size_t>(ending)].add();
+}
+
+}  // namespace weir::store::redis

@@ -1,0 +1,227 @@
+#include "store/redis/node.h"
+
+#include <utility>
+
+#include "net/steady_time.h"
+#include "store/redis/refusal.h"
+#include "wire/resp/writer.h"
+
+namespace weir::store::redis {
+
+Node::Node(net::Loop& loop, Options options, Events events)
+    : loop_(loop),
+      options_(std::move(options)),
+      events_(std::move(events)),
+      backoff_(reinterpret_cast<std::uintptr_t>(this) ^
+               static_cast<std::uint64_t>(net::steady_ns())),
+      timer_(loop.executor()),
+      deadline_timer_(loop.executor()) {
+  pipeline_.observe = [this](const Outcome& outcome) { observe(outcome); };
+  pipeline_.push = [this](const resp::Reply& reply) {
+    if (events_.on_push) events_.on_push(reply);
+  };
+}
+
+void Node::start() {
+  if (state_ == State::kIdle) dial();
+}
+
+void Node::call(std::string_view bytes, unsigned skip, std::int64_t deadline_ns, OnOutcome done) {
+  if (breaker_.open() || state_ == State::kClosed || pipeline_.full()) {
+    return done(Outcome{Ending::kUnreachable});
+  }
+  pipeline_.add(bytes, skip, deadline_ns, std::move(done));
+  wake_writer();
+  if (!deadline_armed_) arm_deadline();
+}
+
+void Node::close() {
+  if (state_ == State::kClosed) return;
+  state_ = State::kClosed;
+  events_ = Events{};
+  timer_.cancel();
+  deadline_timer_.cancel();
+  if (stream_) stream_->close();
+  stream_.reset();
+  pipeline_.end_all();
+}
+
+void Node::dial() {
+  state_ = State::kConnecting;
+  stream_ = make_stream(loop_, options_.address, options_.tls);
+  arm(options_.connect_timeout, &Node::on_connect_timeout);
+  stream_->connect([self = shared_from_this(), stream = stream_](const std::string& error) {
+    if (self->stream_ != stream) return;
+    if (error.empty()) return self->greet();
+    self->lost(error);
+  });
+}
+
+void Node::greet() {
+  state_ = State::kGreeting;
+  handshake_.emplace(options_.handshake);
+  greeting_.clear();
+  greeting_parser_ = resp::ReplyParser();
+  writing_ = handshake_->next();
+  read();
+  write();
+}
+
+void Node::on_connect_timeout() {
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(options_.connect_timeout);
+  const bool connected = state_ == State::kGreeting;
+  lost((connected ? "no answer to the first command in " : "no connection in ") +
+       std::to_string(ms.count()) + "ms" + (connected ? " (is TLS expected on this port?)" : ""));
+}
+
+void Node::become_ready() {
+  state_ = State::kReady;
+  backoff_.reset();
+  heard_ns_ = net::steady_ns();
+  count_success();
+  arm(kProbeEvery, &Node::probe);
+  if (events_.on_ready) events_.on_ready();
+  wake_writer();
+}
+
+void Node::lost(const std::string& reason) {
+  if (state_ == State::kClosed || state_ == State::kWaiting) return;
+  state_ = State::kWaiting;
+  last_error_ = reason;
+  stream_->close();
+  stream_.reset();
+  is_writing_ = false;
+  arm(backoff_.next(), &Node::dial);
+  count_failure(reason);
+  pipeline_.end_all();
+  if (events_.on_lost) events_.on_lost();
+}
+
+void Node::read() {
+  stream_->read(net::asio::buffer(buffer_), [self = shared_from_this(), stream = stream_](
+                                                const net::SystemError& error, std::size_t bytes) {
+    if (self->stream_ != stream) return;
+    if (error) return self->lost("the connection ended: " + error.message());
+    self->receive({self->buffer_.data(), bytes});
+    if (self->stream_ == stream) self->read();
+  });
+}
+
+void Node::receive(std::string_view bytes) {
+  heard_ns_ = net::steady_ns();
+  if (state_ == State::kGreeting) return receive_greeting(bytes);
+  if (pipeline_.receive(bytes)) return;
+  lost("the server does not speak RESP: " + std::string(pipeline_.error()));
+}
+
+void Node::receive_greeting(std::string_view bytes) {
+  greeting_ += bytes;
+  switch (greeting_parser_.parse(greeting_)) {
+    case resp::Progress::kNeedMore:
+      return;
+    case resp::Progress::kError:
+      return lost("the server does not speak RESP: " + std::string(greeting_parser_.error()));
+    case resp::Progress::kComplete:
+      break;
+  }
+  const Handshake::Progress progress = handshake_->receive(greeting_parser_.reply());
+  greeting_.erase(0, greeting_parser_.consumed());
+  if (!greeting_.empty()) return lost("the server answered what nobody asked");
+  switch (progress) {
+    case Handshake::Progress::kFailed:
+      return lost(handshake_->error());
+    case Handshake::Progress::kDone:
+      return become_ready();
+    case Handshake::Progress::kGoesOn:
+      writing_ = handshake_->next();
+      write();
+  }
+}
+
+// WHY a post: the calls of one turn of the loop then share one write.
+void Node::wake_writer() {
+  if (state_ != State::kReady || is_writing_ || wake_posted_) return;
+  wake_posted_ = true;
+  loop_.post([self = shared_from_this()] {
+    self->wake_posted_ = false;
+    if (self->state_ != State::kReady || self->is_writing_) return;
+    if (!self->pipeline_.has_output()) return;
+    self->pipeline_.take_output(self->writing_);
+    self->write();
+  });
+}
+
+void Node::write() {
+  is_writing_ = true;
+  stream_->write(net::asio::buffer(writing_), [self = shared_from_this(), stream = stream_](
+                                                  const net::SystemError& error, std::size_t) {
+    if (self->stream_ != stream) return;
+    self->is_writing_ = false;
+    if (error) return self->lost("cannot write: " + error.message());
+    self->wake_writer();
+  });
+}
+
+void Node::arm(Duration wait, void (Node::*then)()) {
+  timer_.expires_after(wait);
+  timer_.async_wait([self = shared_from_this(), then](const net::SystemError& error) {
+    if (!error && self->state_ != State::kClosed) (self.get()->*then)();
+  });
+}
+
+// Every now and then on a connection that is up: asks the server for a sign of life where it is
+// taken for dead, and ends a connection on which nothing comes any more.
+void Node::probe() {
+  if (state_ != State::kReady) return;
+  if (silent_for_too_long()) return lost("the server is silent");
+  arm(kProbeEvery, &Node::probe);
+  if (!breaker_.open()) return;
+  std::string ping;
+  resp::append_command(ping, {"PING"});
+  pipeline_.add(ping, 0, net::steady_ns() + options_.timeout.count(), [](const Outcome&) {});
+  wake_writer();
+  if (!deadline_armed_) arm_deadline();
+}
+
+bool Node::silent_for_too_long() const {
+  return pipeline_.unanswered() > 0 && breaker_.open() &&
+         net::steady_ns() - heard_ns_ > options_.connect_timeout.count();
+}
+
+void Node::arm_deadline() {
+  const std::int64_t deadline = pipeline_.next_deadline();
+  deadline_armed_ = deadline != Pipeline::kNever;
+  if (!deadline_armed_) return;
+  deadline_timer_.expires_at(net::steady_point(deadline));
+  deadline_timer_.async_wait([self = shared_from_this()](const net::SystemError& error) {
+    if (!error) self->on_deadline();
+  });
+}
+
+void Node::on_deadline() {
+  deadline_armed_ = false;
+  if (state_ == State::kClosed) return;
+  pipeline_.expire(net::steady_ns());
+  if (!deadline_armed_) arm_deadline();
+}
+
+void Node::observe(const Outcome& outcome) {
+  if (outcome.ending == Ending::kReply) {
+    const bool loading =
+        outcome.reply->is_error() && refusal_of(outcome.reply->text()) == Refusal::kLoading;
+    if (!loading) return count_success();
+    return count_failure("the server is still loading its data");
+  }
+  if (outcome.ending == Ending::kTimeout) return count_failure("no reply in time");
+  count_failure(last_error_.empty() ? "no connection in time" : last_error_);
+}
+
+void Node::count_failure(const std::string& reason) {
+  if (breaker_.failed() && events_.on_change) events_.on_change(false, reason);
+}
+
+void Node::count_success() {
+  if (breaker_.succeeded() && events_.on_change) events_.on_change(true, "");
+}
+
+}  // namespace weir::store::redis

@@ -1,0 +1,103 @@
+#include "store/redis/pipeline.h"
+
+#include <utility>
+
+namespace weir::store::redis {
+
+void Pipeline::add(std::string_view bytes, unsigned skip, std::int64_t deadline_ns,
+                   OnOutcome done) {
+  out_ += bytes;
+  calls_.push_back(
+      Call{std::move(done), deadline_ns, static_cast<std::uint32_t>(bytes.size()), skip});
+}
+
+void Pipeline::take_output(std::string& out) {
+  out.clear();
+  std::swap(out, out_);
+  sent_ = calls_.size();
+}
+
+bool Pipeline::receive(std::string_view bytes) {
+  const bool buffered = !in_.empty();
+  if (buffered) in_ += bytes;
+  std::string_view data = buffered ? std::string_view(in_) : bytes;
+  while (!data.empty()) {
+    const resp::Progress progress = parser_.parse(data);
+    if (progress == resp::Progress::kError) return false;
+    if (progress == resp::Progress::kNeedMore) break;
+    const resp::Reply reply = parser_.reply();
+    if (reply.is(resp::Type::kPush)) {
+      if (push) push(reply);
+    } else if (sent_ == 0) {
+      return false;  // an answer to nothing
+    } else {
+      take_reply(reply);
+    }
+    data.remove_prefix(parser_.consumed());
+  }
+  if (buffered) {
+    in_.erase(0, in_.size() - data.size());
+  } else {
+    in_ = data;
+  }
+  return true;
+}
+
+void Pipeline::take_reply(const resp::Reply& reply) {
+  Call& call = calls_.front();
+  if (call.skip > 0) {
+    --call.skip;
+    return;
+  }
+  OnOutcome done = std::move(call.done);
+  calls_.pop_front();
+  --sent_;
+  finish(done, Outcome{Ending::kReply, &reply});
+}
+
+void Pipeline::expire(std::int64_t now_ns) {
+  // Indices, since a callback may add calls at the end.
+  std::size_t out_offset = 0;
+  for (std::size_t i = 0; i < calls_.size();) {
+    Call& call = calls_[i];
+    const bool sent = i < sent_;
+    if (call.done && call.deadline_ns > now_ns) break;
+    OnOutcome done = std::move(call.done);
+    call.done = nullptr;
+    if (sent) {
+      ++i;
+      if (done) finish(done, Outcome{Ending::kTimeout});
+      continue;
+    }
+    out_.erase(out_offset, call.bytes);
+    calls_.erase(calls_.begin() + static_cast<std::ptrdiff_t>(i));
+    finish(done, Outcome{Ending::kUnsent});
+  }
+}
+
+std::int64_t Pipeline::next_deadline() const {
+  for (const Call& call : calls_) {
+    if (call.done) return call.deadline_ns;
+  }
+  return kNever;
+}
+
+void Pipeline::end_all() {
+  std::deque<Call> calls = std::exchange(calls_, {});
+  const std::size_t sent = std::exchange(sent_, 0);
+  out_.clear();
+  in_.clear();
+  parser_ = resp::ReplyParser();
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    finish(calls[i].done, Outcome{i < sent ? Ending::kLost : Ending::kUnsent});
+  }
+}
+
+void Pipeline::finish(OnOutcome& done, Outcome outcome) {
+  if (!done) return;
+  if (observe) observe(outcome);
+  const OnOutcome callback = std::move(done);
+  callback(outcome);
+}
+
+}  // namespace weir::store::redis

@@ -1,0 +1,383 @@
+#include "store/redis/redis_store.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "net/steady_time.h"
+#include "store/redis/key_name.h"
+#include "wire/resp/writer.h"
+
+namespace weir::store {
+
+using redis::CounterRule;
+using redis::Ending;
+using redis::GroupCall;
+using redis::Item;
+using redis::Mode;
+
+namespace {
+
+constexpr std::int64_t kNsPerUs = 1000;
+
+// The rules that this thread has met, as Redis counts by them.
+std::shared_ptr<const CounterRule> counter_rule(const limit::Rule& rule) {
+  constexpr std::size_t kMost = 100'000;
+  thread_local std::unordered_map<std::uint64_t, std::shared_ptr<const CounterRule>> known;
+  const auto found = known.find(rule.serial());
+  if (found != known.end()) return found->second;
+  if (known.size() >= kMost) known.clear();
+  auto made = CounterRule::make(rule);
+  std::shared_ptr<const CounterRule> counter;
+  if (made) {
+    counter = std::make_shared<const CounterRule>(std::move(*made));
+  } else {
+    log::error("redis: a limit cannot be counted: " + made.error().message);
+  }
+  known.emplace(rule.serial(), counter);
+  return counter;
+}
+
+}  // namespace
+
+// One loop's part.
+struct RedisStore::Shard {
+  Shard(net::Loop& the_loop, const redis::Settings& settings, redis::Health& health)
+      : loop(the_loop), client(the_loop, settings, health) {}
+
+  net::Loop& loop;
+  redis::Client client;
+  std::int64_t ahead_us = 0;  // of our wall clock: how far the server's was when it last told
+};
+
+// One charge(), from the question to the answer.
+class RedisStore::Operation {
+ public:
+  Operation(RedisStore& store, Shard& shard, std::span<const Charge> charges, Instant now,
+            std::span<Answer> answers, Done done)
+      : store_(store),
+        shard_(shard),
+        charges_(charges),
+        answers_(answers),
+        done_(std::move(done)),
+        now_(now),
+        started_ns_(net::steady_ns()) {
+    items_.reserve(charges.size());
+    for (const Charge& charge : charges) items_.push_back(store.make_item(charge));
+    at_us_ = options().time_us.value_or(now.wall_ns / kNsPerUs);
+  }
+
+  void run() {
+    if (refused_by_cache()) return finish_refused();
+    std::vector<Item*> enforcing;
+    std::vector<Item*> shadow;
+    for (Item& item : items_) {
+      if (item.rule) (item.shadow ? shadow : enforcing).push_back(&item);
+    }
+    std::vector<Item*> all = enforcing;
+    all.insert(all.end(), shadow.begin(), shadow.end());
+    auto groups = store_.group(all);
+    if (groups.size() <= 1) return ask(std::move(groups), Mode::kCharge, &Operation::finish);
+    shadow_ = std::move(shadow);
+    ask(store_.group(std::move(enforcing)), Mode::kCharge, &Operation::settle);
+  }
+
+ private:
+  struct Group {
+    std::vector<Item*> items;
+    bool charged = false;
+  };
+
+  GroupCall::Options options() const {
+    GroupCall::Options options;
+    options.deadline_ns = started_ns_ + store_.settings_.timeout.count();
+    options.guess_us = now_.wall_ns / kNsPerUs + shard_.ahead_us;
+    if (store_.options_.time_from_caller) options.time_us = now_.steady_ns / kNsPerUs;
+    return options;
+  }
+
+  bool refused_by_cache() {
+    if (!store_.denials_.enabled()) return false;
+    bool refused = false;
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+      const Item& item = items_[i];
+      if (!item.rule || item.shadow) continue;
+      const auto verdict = store_.denials_.find(item.name, *item.rule, item.cost, now_.steady_ns);
+      if (!verdict) continue;
+      answers_[i] = Answer{*verdict, Source::kDenyCache, true};
+      cached_ |= std::uint64_t{1} << i;
+      refused = true;
+    }
+    return refused;
+  }
+
+  // The others were not asked, and stand as full.
+  void finish_refused() {
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+      if ((cached_ >> i & 1) != 0) continue;
+      Verdict verdict;
+      verdict.quota = verdict.remaining = charges_[i].rule->quota();
+      answers_[i] = Answer{verdict, Source::kDenyCache, true};
+    }
+    complete(false);
+  }
+
+  // Sends all groups, and goes on with `next` when the last has ended.
+  void ask(std::vector<std::vector<Item*>> groups, Mode mode, void (Operation::*next)()) {
+    groups_.clear();
+    for (auto& items : groups) groups_.push_back(Group{std::move(items)});
+    next_ = next;
+    waiting_ = groups_.size() + 1;  // one for this function, so that none ends the rest
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      GroupCall::Options asked = options();
+      asked.mode = mode;
+      GroupCall::run(shard_.client, groups_[i].items, asked,
+                     [this, i](const GroupCall::Result& result) { take(groups_[i], result); });
+    }
+    one_less();
+  }
+
+  void take(Group& group, const GroupCall::Result& result) {
+    group.charged = result.known && result.admitted;
+    if (result.now_us != 0) {
+      at_us_ = result.now_us;
+      if (!store_.options_.time_from_caller) {
+        shard_.ahead_us = result.now_us - now_.wall_ns / kNsPerUs;
+      }
+    }
+    if (!result.known) store_.health_.failed(result.ending, result.foreign);
+    one_less();
+  }
+
+  void one_less() {
+    if (--waiting_ > 0) return;
+    (this->*next_)();
+  }
+
+  bool refused() const {
+    return std::any_of(items_.begin(), items_.end(),
+                       [](const Item& item) { return item.known && !item.shadow && !item.admits; });
+  }
+
+  // Several slots: gives back where another refused, then sees to the shadow limits.
+  void settle() {
+    const bool denied = refused();
+    if (denied) {
+      std::vector<Item> taken;
+      for (const Group& group : groups_) {
+        if (!group.charged) continue;
+        for (const Item* item : group.items) {
+          taken.push_back(*item);
+          taken.back().charged_at_us = time_of(*item);
+        }
+      }
+      if (!taken.empty()) store_.refund_items(shard_, std::move(taken), now_);
+    }
+    ask(store_.group(std::move(shadow_)), denied ? Mode::kLook : Mode::kCharge, &Operation::finish);
+  }
+
+  void finish() {
+    const bool admitted = !refused();
+    for (std::size_t i = 0; i < items_.size(); ++i) answers_[i] = answer(items_[i], admitted);
+    if (const metrics::Histogram* latency = store_.health_.latency()) {
+      latency->observe(Duration(net::steady_ns() - started_ns_));
+    }
+    complete(admitted);
+  }
+
+  std::int64_t time_of(const Item& item) const { return item.now_us != 0 ? item.now_us : at_us_; }
+
+  Answer answer(const Item& item, bool admitted) {
+    if (!item.known) return Answer{{}, Source::kRedis, false};
+    const std::uint64_t cost = admitted || !item.admits ? item.cost : 0;
+    const std::int64_t now_us = time_of(item);
+    Verdict verdict = item.rule->decide(item.view, cost, now_us);
+    if (!item.admits && verdict.outcome == Outcome::kDenied && !item.shadow) {
+      store_.denials_.remember(item.name, item.rule, item.cost, item.view, now_us, now_.steady_ns);
+    }
+    return Answer{verdict, Source::kRedis, true};
+  }
+
+  void complete(bool admitted) {
+    const std::unique_ptr<Operation> self(this);
+    done_(Admission{admitted, at_ns(at_us_ * kNsPerUs)});
+  }
+
+  RedisStore& store_;
+  Shard& shard_;
+  std::span<const Charge> charges_;
+  std::span<Answer> answers_;
+  Done done_;
+  const Instant now_;
+  const std::int64_t started_ns_;
+  std::int64_t at_us_ = 0;  // when it was decided, by the server's clock where it told
+  std::vector<Item> items_;
+  std::vector<Item*> shadow_;  // that wait for the enforcing ones
+  std::vector<Group> groups_;  // being asked
+  std::size_t waiting_ = 0;
+  void (Operation::*next_)() = nullptr;
+  std::uint64_t cached_ = 0;  // items that the deny cache answered
+};
+
+Result<std::unique_ptr<RedisStore>> RedisStore::make(net::Loops& loops, RedisOptions options) {
+  redis::Settings settings;
+  auto url = redis::parse_url(options.url);
+  if (!url) return url.error();
+  settings.url = std::move(*url);
+  settings.timeout = options.timeout;
+  settings.connect_timeout = options.connect_timeout;
+  if (settings.url.tls || settings.url.sentinel_tls) {
+    auto tls = redis::Tls::make(options.tls);
+    if (!tls) return tls.error();
+    settings.tls = std::move(*tls);
+  }
+  return std::unique_ptr<RedisStore>(
+      new RedisStore(loops, std::move(options), std::move(settings)));
+}
+
+RedisStore::RedisStore(net::Loops& loops, RedisOptions options, redis::Settings settings)
+    : loops_(loops),
+      options_(std::move(options)),
+      settings_(std::move(settings)),
+      health_(options_.registry),
+      denials_(options_.deny_cache) {
+  for (std::size_t i = 0; i < loops.size(); ++i) {
+    shards_.push_back(std::make_unique<Shard>(loops.at(i), settings_, health_));
+  }
+}
+
+RedisStore::~RedisStore() {
+  WEIR_CHECK(!loops_.running(), "the loops are stopped before what lives on them goes");
+}
+
+void RedisStore::start() {
+  for (const auto& shard : shards_) {
+    shard->loop.post([&client = shard->client] { client.start(); });
+  }
+}
+
+std::optional<Error> RedisStore::check(const limit::Rule& rule) {
+  if (algorithm_of(rule.numbers()) == Algorithm::kUnlimited) return std::nullopt;
+  const auto made = CounterRule::make(rule);
+  if (made) return std::nullopt;
+  return made.error();
+}
+
+RedisStore::Shard& RedisStore::shard_here() {
+  const net::Loop* loop = net::Loop::current();
+  for (const auto& shard : shards_) {
+    if (&shard->loop == loop) return *shard;
+  }
+  return *shards_.front();
+}
+
+// Runs `function` on this thread's loop, at once, or else on the first.
+template <typename Function>
+void RedisStore::on_shard(Function function) {
+  Shard& shard = shard_here();
+  if (net::Loop::current() == &shard.loop) return function(shard);
+  shard.loop.post([&shard, function = std::move(function)]() mutable { function(shard); });
+}
+
+Item RedisStore::make_item(const Charge& charge) const {
+  Item item;
+  item.rule = counter_rule(*charge.rule);
+  item.cost = charge.cost;
+  item.shadow = charge.shadow;
+  if (charge.charged_at) item.charged_at_us = charge.charged_at->steady_ns / kNsPerUs;
+  if (!item.rule) return item;
+  item.name.reserve(options_.prefix.size() + charge.counter.size() + charge.key.size() + 48);
+  redis::append_key_name(item.name, options_.prefix, charge.counter, item.rule->name(), charge.key);
+  if (clustered()) item.slot = redis::slot_of(item.name);
+  return item;
+}
+
+// What can be asked in one call: all of it, or on a Cluster what shares a slot. In the order of the
+// first of each.
+std::vector<std::vector<Item*>> RedisStore::group(std::vector<Item*> items) const {
+  std::vector<std::vector<Item*>> groups;
+  for (Item* item : items) {
+    auto found = std::find_if(groups.begin(), groups.end(),
+                              [&](const auto& group) { return group.front()->slot == item->slot; });
+    if (found == groups.end()) found = groups.emplace(groups.end());
+    found->push_back(item);
+  }
+  return groups;
+}
+
+void RedisStore::charge(std::span<const Charge> charges, Instant now, std::span<Answer> answers,
+                        Done done) {
+  WEIR_CHECK(charges.size() == answers.size() && charges.size() <= kMaxCharges,
+             "a request meets at most 64 counters, with room for an answer to each");
+  on_shard([this, charges, now, answers, done = std::move(done)](Shard& shard) mutable {
+    // Owned by the answers it waits for.
+    (new Operation(*this, shard, charges, now, answers, std::move(done)))->run();
+  });
+}
+
+void RedisStore::refund(std::span<const Charge> charges, Instant now) {
+  std::vector<Item> items;
+  for (const Charge& charge : charges) {
+    Item item = make_item(charge);
+    if (!item.rule || item.cost == 0) continue;
+    items.push_back(std::move(item));
+  }
+  on_shard([this, items = std::move(items), now](Shard& shard) mutable {
+    refund_items(shard, std::move(items), now);
+  });
+}
+
+// At most once: a refund whose outcome is not known is not sent again.
+void RedisStore::refund_items(Shard& shard, std::vector<Item> items, Instant now) {
+  auto kept = std::make_shared<std::vector<Item>>(std::move(items));
+  std::vector<Item*> pointers;
+  for (Item& item : *kept) {
+    denials_.forget(item.name);
+    item.old_value.clear();
+    pointers.push_back(&item);
+  }
+  GroupCall::Options options;
+  options.mode = Mode::kRefund;
+  options.deadline_ns = net::steady_ns() + settings_.connect_timeout.count();
+  options.guess_us = now.wall_ns / kNsPerUs + shard.ahead_us;
+  if (options_.time_from_caller) options.time_us = now.steady_ns / kNsPerUs;
+  for (auto& items_together : group(std::move(pointers))) {
+    GroupCall::run(shard.client, std::move(items_together), options,
+                   [this, kept](const GroupCall::Result& result) {
+                     if (!result.known) health_.failed(result.ending, result.foreign);
+                     for (const Item& item : *kept) denials_.forget(item.name);
+                   });
+  }
+}
+
+void RedisStore::reset(std::span<const Charge> charges) {
+  std::vector<Item> items;
+  for (const Charge& charge : charges) {
+    Item item = make_item(charge);
+    if (item.rule) items.push_back(std::move(item));
+  }
+  on_shard([this, items = std::move(items)](Shard& shard) mutable {
+    std::vector<Item*> pointers;
+    for (Item& item : items) {
+      denials_.forget(item.name);
+      pointers.push_back(&item);
+    }
+    for (const auto& together : group(std::move(pointers))) {
+      std::string command;
+      resp::append_command_header(command, 1 + together.size());
+      resp::append_argument(command, "DEL");
+      for (const Item* item : together) resp::append_argument(command, item->name);
+      shard.client.send(std::move(command), together.front()->slot,
+                        net::steady_ns() + settings_.connect_timeout.count(),
+                        [this](const redis::Outcome& outcome) {
+                          if (outcome.ending != Ending::kReply) {
+                            health_.failed(outcome.ending, false);
+                          }
+                        });
+    }
+  });
+}
+
+}  // namespace weir::store

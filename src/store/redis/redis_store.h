@@ -1,0 +1,92 @@
+// RedisStore: counters in Redis or Valkey, shared by all instances that name the same one.
+//
+// One script call decides all counters of a request that lie together: all of them on a single
+// server, those of one slot on a Cluster, where limits with equal keys share one. Slots are asked
+// in parallel; where one refuses, what the others took is given back, once. Shadow limits then
+// follow, since they are charged only if the request is admitted.
+//
+// The server's clock decides. Every call ends within Options::settings.timeout; an outcome that is
+// not known is told as such (Answer::known). Nothing whose outcome is not known is sent again.
+//
+// THREADS: charge(), refund() and reset() from any; from a loop's thread `done` runs there, from
+// any other on the first loop. REQUIRES: the loops are stopped before this is destroyed.
+
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/metrics.h"
+#include "net/loop.h"
+#include "store/redis/client.h"
+#include "store/redis/deny_cache.h"
+#include "store/redis/group_call.h"
+#include "store/redis/health.h"
+#include "store/redis/settings.h"
+#include "store/store.h"
+#include "weir/result.h"
+
+namespace weir::store {
+
+struct RedisOptions {
+  std::string url;
+  Duration timeout = std::chrono::milliseconds(20);
+  Duration connect_timeout = std::chrono::seconds(1);
+  Duration deny_cache = std::chrono::seconds(1);  // 0: off
+  std::string prefix = "weir:";
+  redis::TlsFiles tls;
+  metrics::Registry* registry = nullptr;
+  // The caller's `now` decides in place of the server's clock: tests only.
+  bool time_from_caller = false;
+};
+
+class RedisStore final : public Store {
+ public:
+  // ERRORS: kInvalid: the URL or a TLS file, by name.
+  static Result<std::unique_ptr<RedisStore>> make(net::Loops& loops, RedisOptions options);
+  ~RedisStore() override;
+
+  // Begins to connect, on every loop. The loops may be started before or after.
+  void start();
+
+  // Why Redis cannot count by these numbers, or nothing.
+  static std::optional<Error> check(const limit::Rule& rule);
+
+  void charge(std::span<const Charge> charges, Instant now, std::span<Answer> answers,
+              Done done) override;
+  void refund(std::span<const Charge> charges, Instant now) override;
+  void reset(std::span<const Charge> charges) override;
+
+  // Nodes in use all answer; why not, else.
+  bool up() const { return health_.up(); }
+  std::string trouble() const { return health_.reasons(); }
+  bool has_answered() const { return health_.has_answered(); }
+  // Runs `tell` once, at the first answer of a server, on the thread that got it.
+  void on_first_answer(std::function<void()> tell) { health_.on_first_answer(std::move(tell)); }
+
+ private:
+  class Operation;
+  struct Shard;  // what one loop has of it
+
+  RedisStore(net::Loops& loops, RedisOptions options, redis::Settings settings);
+
+  Shard& shard_here();
+  template <typename Function>
+  void on_shard(Function function);
+  redis::Item make_item(const Charge& charge) const;
+  std::vector<std::vector<redis::Item*>> group(std::vector<redis::Item*> items) const;
+  bool clustered() const { return settings_.url.topology == redis::Topology::kCluster; }
+  void refund_items(Shard& shard, std::vector<redis::Item> items, Instant now);
+
+  net::Loops& loops_;
+  const RedisOptions options_;
+  const redis::Settings settings_;
+  redis::Health health_;
+  redis::DenyCache denials_;
+  std::vector<std::unique_ptr<Shard>> shards_;
+};
+
+}  // namespace weir::store
