@@ -1,0 +1,171 @@
+// Same policy, same answers: the corpus of scenarios and random traces against the oracle, on a
+// real server. One tick is 1 us there, so scenarios that tell microseconds apart into nanoseconds
+// are left out, and random times and durations are whole microseconds.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "limit/rule.h"
+#include "oracle/generate.h"
+#include "oracle/oracle.h"
+#include "redis/runner.h"
+#include "store/redis/redis_store.h"
+#include "support/redis_server.h"
+
+namespace weir {
+namespace {
+
+using scenario::Met;
+using support::RedisServer;
+using support::RedisTarget;
+using support::Runner;
+
+store::RedisOptions timed(const RedisServer& server) {
+  store::RedisOptions options = support::patient("redis+unix://" + server.socket_path());
+  options.time_from_caller = true;
+  return options;
+}
+
+// One server and one store for all tests of this program.
+struct Shared {
+  RedisServer server;
+  Runner runner{timed(server)};
+};
+
+Shared& shared() {
+  static Shared one;
+  return one;
+}
+
+std::vector<std::string> corpus() {
+  std::vector<std::string> names;
+  for (const auto& file : std::filesystem::directory_iterator(WEIR_SCENARIOS)) {
+    if (file.path().extension() == ".scenario") names.push_back(file.path().stem());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+bool tells_nanoseconds(Duration d) {
+  return d.count() % 1000 != 0;
+}
+
+bool tells_nanoseconds(const scenario::Expectation& expected) {
+  for (const auto& each : {expected.retry, expected.reset, expected.delay, expected.next}) {
+    if (each && tells_nanoseconds(*each)) return true;
+  }
+  return false;
+}
+
+// What keeps a scenario from running here, or nothing.
+std::string unfit(const scenario::Scenario& scenario) {
+  for (const scenario::Step& step : scenario.steps) {
+    if (std::holds_alternative<scenario::WallStep>(step.action)) {
+      return "the server has one clock, so none steps alone";
+    }
+    const auto* take = std::get_if<scenario::Take>(&step.action);
+    const auto* every = std::get_if<scenario::TakeEvery>(&step.action);
+    if (tells_nanoseconds(step.at) || (take != nullptr && tells_nanoseconds(take->expected)) ||
+        (every != nullptr && tells_nanoseconds(every->pause))) {
+      return "it tells moments apart that lie in one microsecond";
+    }
+  }
+  return "";
+}
+
+class Corpus : public testing::TestWithParam<std::string> {};
+
+TEST_P(Corpus, HoldsForRedis) {
+  std::ifstream file(std::string(WEIR_SCENARIOS) + "/" + GetParam() + ".scenario");
+  std::stringstream text;
+  text << file.rdbuf();
+  const auto scenario = scenario::parse(text.str());
+  ASSERT_TRUE(scenario.has_value());
+  if (const std::string reason = unfit(*scenario); !reason.empty()) GTEST_SKIP() << reason;
+  RedisTarget target(shared().runner, GetParam() + ".");
+  for (const std::string& failure : scenario::run(*scenario, target)) {
+    ADD_FAILURE() << GetParam() << ".scenario: " << failure;
+  }
+}
+
+Duration up_to_us(Duration d) {
+  return Duration((d.count() + 999) / 1000 * 1000);
+}
+
+std::string describe(Verdict v) {
+  return "outcome " + std::to_string(static_cast<int>(v.outcome)) + " left " +
+         std::to_string(v.remaining) + "/" + std::to_string(v.quota) + " retry " +
+         std::to_string(up_to_us(v.retry_after).count()) + " reset " +
+         std::to_string(up_to_us(v.reset_after).count()) + " delay " +
+         std::to_string(up_to_us(v.delay).count()) + " next " +
+         std::to_string(up_to_us(v.next_after).count());
+}
+
+Duration window_of(const Numbers& numbers) {
+  if (const auto* fixed = std::get_if<FixedWindow>(&numbers)) {
+    const auto* length = std::get_if<Duration>(&fixed->window);
+    return length != nullptr ? *length : Duration(0);
+  }
+  if (const auto* log = std::get_if<SlidingLog>(&numbers)) return log->window;
+  if (const auto* counter = std::get_if<SlidingCounter>(&numbers)) return counter->window;
+  if (const auto* calls = std::get_if<Concurrency>(&numbers)) return calls->timeout;
+  return Duration(0);
+}
+
+// Numbers that Redis can hold, their windows whole microseconds.
+Numbers holdable(oracle::Generator& generate) {
+  constexpr Algorithm kLast = Algorithm::kConcurrency;
+  while (true) {
+    const auto algorithm = Algorithm(generate.below(static_cast<std::uint64_t>(kLast) + 1));
+    const Numbers numbers = generate.numbers(algorithm);
+    const auto rule = limit::Rule::make(numbers);
+    if (!rule || store::RedisStore::check(*rule)) continue;
+    if (tells_nanoseconds(window_of(numbers))) continue;
+    return numbers;
+  }
+}
+
+// Several limits on one request, shadow ones too: all or nothing, as the oracle has it.
+TEST(Redis, AnswersAsTheOracleForSeveralLimitsTogether) {
+  for (int trace = 0; trace < 40; ++trace) {
+    const std::uint64_t seed = oracle::run_seed() * 1000 + static_cast<std::uint64_t>(trace);
+    SCOPED_TRACE("seed " + std::to_string(seed) +
+                 "; replay all of this run with WEIR_SEED=" + std::to_string(oracle::run_seed()));
+    oracle::Generator generate(seed);
+    std::vector<scenario::Limit> limits;
+    for (std::uint64_t i = 0, count = 1 + generate.below(4); i < count; ++i) {
+      limits.push_back({"l" + std::to_string(i), holdable(generate), generate.one_in(4)});
+    }
+    oracle::Oracle oracle;
+    RedisTarget target(shared().runner, std::to_string(seed) + ".");
+    Instant now = at_ns(1'767'225'600'123'456'000);
+    for (int call = 0; call < 40; ++call) {
+      std::vector<Met> met;
+      for (const scenario::Limit& limit : limits) {
+        const std::uint64_t quota = limit::Rule::make(limit.numbers)->quota();
+        met.push_back({&limit, "k", generate.one_in(3) ? generate.cost(quota) : 1});
+      }
+      const scenario::Reply right = oracle.take(met, now);
+      const scenario::Reply redis = target.take(met, now);
+      ASSERT_EQ(redis.admitted, right.admitted) << "call " << call;
+      for (std::size_t i = 0; i < met.size(); ++i) {
+        ASSERT_EQ(describe(redis.verdicts[i]), describe(right.verdicts[i]))
+            << "call " << call << " limit " << i << " cost " << met[i].cost << " algorithm "
+            << limits[i].numbers.index();
+      }
+      const Verdict& last = right.verdicts.front();
+      now = now + up_to_us(generate.pause(last, oracle::typical_span(limits[0].numbers)));
+      if (now.steady_ns > 2'114'380'800'000'000'000) break;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Corpus, testing::ValuesIn(corpus()),
+                         [](const auto& tested) { return tested.param; });
+
+}  // namespace
+}  // namespace weir
