@@ -9,8 +9,8 @@
 namespace weir::policy {
 namespace {
 
-// A text that reads back as itself: in double quotes, no variable in it.
-std::string text(std::string_view value) {
+// A text in double quotes that reads back as itself. In values, but not in keys, ${ is escaped.
+std::string quoted(std::string_view value, bool is_key) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string out = "\"";
   for (std::size_t i = 0; i < value.size(); ++i) {
@@ -21,11 +21,18 @@ std::string text(std::string_view value) {
     } else if (byte < 0x20 || byte == 0x7F) {
       out += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
     } else {
-      if (c == '$' && i + 1 < value.size() && value[i + 1] == '{') out += '$';
+      if (!is_key && c == '$' && i + 1 < value.size() && value[i + 1] == '{') out += '$';
       out += c;
     }
   }
   return out + "\"";
+}
+
+std::string text(std::string_view value) {
+  return quoted(value, false);
+}
+std::string key_text(std::string_view value) {
+  return quoted(value, true);
 }
 
 std::string word(bool value) {
@@ -126,7 +133,7 @@ std::string alternative(const Pattern::Alternative& one) {
 std::string match(const Match& value) {
   std::string out;
   for (const Condition& condition : value.conditions) {
-    out += (out.empty() ? "{ " : ", ") + text(to_string(condition.attribute)) + ": " +
+    out += (out.empty() ? "{ " : ", ") + key_text(to_string(condition.attribute)) + ": " +
            list(condition.pattern.alternatives(), alternative);
   }
   return out + " }";
@@ -273,7 +280,8 @@ class Printer {
     if (value.tiers.empty()) return;
     out_ += "    tiers:\n";
     for (const auto& [name, set] : value.tiers) {
-      line("      ", text(name), is_unlimited(set) ? "unlimited" : "{ " + part(value, set) + " }");
+      line("      ", key_text(name),
+           is_unlimited(set) ? "unlimited" : "{ " + part(value, set) + " }");
     }
   }
 

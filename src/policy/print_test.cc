@@ -49,7 +49,7 @@ limits:
     on_error: deny
     cost: 2
     max_cost: 5
-    tiers: { gold: { rate: 5/s }, none: unlimited }
+    tiers: { gold: { rate: 5/s }, none: unlimited, "${X}": unlimited }
     overrides: [{ key: [u, k], burst: 99 }, { key: ["1", "2"], unlimited: true }]
   - name: b
     algorithm: sliding_counter
@@ -114,7 +114,7 @@ mode = "shadow"
 on_error = "deny"
 cost = 2
 max_cost = 5
-tiers = { gold = { rate = "5/s" }, none = "unlimited" }
+tiers = { gold = { rate = "5/s" }, none = "unlimited", "${X}" = "unlimited" }
 overrides = [{ key = ["u", "k"], burst = 99 }, { key = [1, 2], unlimited = true }]
 
 [[limits]]
