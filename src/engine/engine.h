@@ -26,6 +26,7 @@
 namespace weir::engine {
 
 class CompiledPolicy;  // compiled_policy.h
+class LocalShare;      // local_share.h
 
 // One limit that a request met. `name` lives as long as the decision's policy.
 struct LimitDecision {
@@ -78,6 +79,10 @@ class Engine {
   // Puts a policy in force. ERRORS: kInvalid when its numbers cannot be held; then nothing changes.
   Result<bool> install(policy::Policy policy);
 
+  // How many instances share the store, for `store.instances: auto`; a policy that names a number
+  // keeps it. THREADS: any. REQUIRES: install() has succeeded once.
+  void set_instances(std::uint32_t count);
+
   // The policy in force; never null after the first install().
   std::shared_ptr<const CompiledPolicy> current() const;
 
@@ -94,6 +99,7 @@ class Engine {
  private:
   store::Store& store_;
   metrics::Registry* const registry_;
+  std::unique_ptr<LocalShare> local_;
   std::atomic<std::shared_ptr<const CompiledPolicy>> current_;
 };
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/engine.h"
+#include "engine/local_share.h"
 #include "engine/test_request.h"
 
 namespace weir::engine {
@@ -122,6 +123,67 @@ TEST_F(EngineFailureTest, DeniesWhereTheLimitOrTheStoreSaysSoAndGivesBackWhatWas
 
   const Decision by_default = decide({limit("a", bucket(5))}, {unknown()}, true, OnError::kDeny);
   EXPECT_EQ(by_default.reason, Reason::kLimiterUnavailable);
+}
+
+TEST_F(EngineFailureTest, CountsByItsOwnShareWhereTheLimitSaysLocal) {
+  policy::Limit one = limit_on_error("a", OnError::kLocal);
+  ASSERT_TRUE(engine_.install(policy_of({one})));
+  engine_.set_instances(2);  // a burst of 5 becomes 2
+  for (const bool allowed : {true, true, false}) {
+    const Decision decision = decide({one}, {unknown()}, true);
+    EXPECT_EQ(decision.allowed, allowed);
+    EXPECT_EQ(decision.source, Source::kLocal);
+    EXPECT_EQ(decision.named_limit()->verdict.quota, 2u);
+  }
+  EXPECT_TRUE(store_.refunded.empty());
+}
+
+TEST_F(EngineFailureTest, GivesBackWhatTheStoreTookWhenTheLocalShareRefuses) {
+  const std::vector<policy::Limit> limits = {limit("a", bucket(5)),
+                                             limit_on_error("b", OnError::kLocal)};
+  ASSERT_TRUE(engine_.install(policy_of(limits)));
+  engine_.set_instances(5);  // one call
+  EXPECT_TRUE(decide(limits, {admits(), unknown()}, true).allowed);
+  const Decision refused = decide(limits, {admits(), unknown()}, true);
+  EXPECT_FALSE(refused.allowed);
+  EXPECT_EQ(named(refused), "b");
+  EXPECT_EQ(refused.source, Source::kLocal);
+  EXPECT_EQ(store_.refunded, std::vector<std::string>{"a"});
+}
+
+TEST_F(EngineFailureTest, AFailureThatDeniesTakesNothingFromTheLocalShare) {
+  const std::vector<policy::Limit> both = {limit_on_error("a", OnError::kLocal),
+                                           limit_on_error("b", OnError::kDeny)};
+  const std::vector<policy::Limit> alone = {both[0]};
+  ASSERT_TRUE(engine_.install(policy_of(alone)));
+  engine_.set_instances(5);  // one call
+  EXPECT_EQ(decide(both, {unknown(), unknown()}, true).reason, Reason::kLimiterUnavailable);
+  EXPECT_TRUE(decide(alone, {unknown()}, true).allowed);
+  EXPECT_FALSE(decide(alone, {unknown()}, true).allowed);
+}
+
+TEST(LocalShare, DividesTheNumbersAndKeepsAtLeastOne) {
+  using std::chrono::seconds;
+  const Rate third = {1, seconds(3)};
+  const struct {
+    Numbers whole;
+    std::uint32_t instances;
+    Numbers share;
+  } table[] = {
+      {TokenBucket{{10, seconds(1)}, 20}, 1, TokenBucket{{10, seconds(1)}, 20}},
+      {TokenBucket{{10, seconds(1)}, 20}, 5, TokenBucket{{2, seconds(1)}, 4}},
+      {TokenBucket{{10, seconds(1)}, 20}, 3, TokenBucket{{10, seconds(3)}, 6}},
+      {TokenBucket{third, 1}, 4, TokenBucket{{1, seconds(12)}, 1}},
+      {TokenBucket{{0, seconds(1)}, 0}, 4, TokenBucket{{0, seconds(1)}, 0}},
+      {LeakyBucket{{10, seconds(1)}, 3}, 2, LeakyBucket{{5, seconds(1)}, 1}},
+      {FixedWindow{100, Duration(seconds(60))}, 3, FixedWindow{33, Duration(seconds(60))}},
+      {SlidingLog{2, seconds(60)}, 3, SlidingLog{1, seconds(60)}},
+      {SlidingCounter{0, seconds(60)}, 3, SlidingCounter{0, seconds(60)}},
+      {Unlimited{}, 3, Unlimited{}},
+  };
+  for (const auto& row : table) {
+    EXPECT_TRUE(share_of(row.whole, row.instances) == row.share) << &row - table;
+  }
 }
 
 TEST_F(EngineFailureTest, ADefiniteDenialBeatsAFailureElsewhere) {

@@ -1,0 +1,124 @@
+#include "engine/judge.h"
+
+#include <algorithm>
+
+#include "engine/naming.h"
+
+namespace weir::engine {
+namespace {
+
+using store::Answer;
+
+void set_counter(LimitDecision& one, const Counter& counter) {
+  one.numbers = &counter.rule.numbers();
+  one.policy_item = counter.policy_item;
+}
+
+LimitDecision describe(const Met& met) {
+  LimitDecision one;
+  one.limit = &met.limit->written();
+  one.name = one.limit->name;
+  one.shadow = met.limit->shadow();
+  one.cost = met.cost;
+  one.key_begin = met.key_begin;
+  one.key_size = met.key_size;
+  set_counter(one, met.counters->front());
+  return one;
+}
+
+void set_missing_key(LimitDecision& one) {
+  one.verdict.outcome = Outcome::kNever;
+  one.reason = Reason::kMissingKey;
+}
+
+void set_failed(LimitDecision& one, policy::OnError mode) {
+  const bool deny = mode == policy::OnError::kDeny;
+  one.verdict = Verdict{};
+  one.verdict.outcome = deny ? Outcome::kNever : Outcome::kAllowed;
+  one.source = deny ? Source::kFailClosed : Source::kFailOpen;
+  one.reason = deny ? Reason::kLimiterUnavailable : Reason::kNone;
+}
+
+// The limit's own verdict: of its pairs of numbers, the one that the contract's rule names.
+LimitDecision judge_limit(const Pending& pending, const Met& met) {
+  LimitDecision one = describe(met);
+  if (met.missing_key) {
+    set_missing_key(one);
+    return one;
+  }
+  if (met.count == 0) {  // unlimited
+    one.verdict.quota = one.verdict.remaining = met.counters->front().rule.quota();
+    return one;
+  }
+  std::uint32_t place = met.first;
+  bool first = true;
+  bool failed = false;
+  for (const Counter& counter : *met.counters) {
+    if (is_unlimited(counter)) continue;
+    const Answer& answer = pending.answers[place++];
+    failed = failed || !answer.known;
+    if (!answer.known) continue;
+    if (!first && !is_named_over(answer.verdict, one.verdict)) continue;
+    first = false;
+    one.verdict = answer.verdict;
+    one.source = answer.source;
+    set_counter(one, counter);
+  }
+  if (failed && one.verdict.allowed()) set_failed(one, on_error(pending, met));
+  const bool never = one.known() && one.verdict.outcome == Outcome::kNever;
+  if (never && met.cost > one.verdict.quota) one.reason = Reason::kCostExceedsLimit;
+  return one;
+}
+
+// Whether the store itself said no, or the request lacks a key that it must have.
+bool is_definite_denial(const LimitDecision& one) {
+  return !one.verdict.allowed() && one.known();
+}
+
+// The place of the limit that the decision names, among those that `may`; -1: none.
+template <typename May>
+int find_named(const std::vector<LimitDecision>& limits, May may) {
+  int named = -1;
+  for (std::size_t i = 0; i < limits.size(); ++i) {
+    const LimitDecision& one = limits[i];
+    if (one.shadow || one.unlimited() || !may(one)) continue;
+    if (named < 0 || is_named_over(one.verdict, limits[named].verdict)) {
+      named = static_cast<int>(i);
+    }
+  }
+  return named;
+}
+
+// A definite denial beats a failure; a failure that denies beats one that allows.
+void conclude(Decision& decision) {
+  decision.named = find_named(decision.limits, is_definite_denial);
+  if (decision.named < 0) {
+    decision.named = find_named(decision.limits,
+                                [](const LimitDecision& one) { return !one.verdict.allowed(); });
+  }
+  decision.allowed = decision.named < 0;
+  if (decision.allowed) {
+    decision.named =
+        find_named(decision.limits, [](const LimitDecision& one) { return one.known(); });
+  }
+  if (const LimitDecision* named = decision.named_limit()) {
+    decision.reason = named->reason;
+    decision.source = named->source;
+  }
+  for (const LimitDecision& one : decision.limits) {
+    if (!decision.allowed || one.shadow) continue;
+    if (one.source == Source::kFailOpen) decision.source = Source::kFailOpen;
+    decision.delay = std::max(decision.delay, one.verdict.delay);
+  }
+}
+
+}  // namespace
+
+void judge(Pending& pending) {
+  Decision& decision = pending.decision;
+  decision.limits.reserve(pending.met.size());
+  for (const Met& met : pending.met) decision.limits.push_back(judge_limit(pending, met));
+  conclude(decision);
+}
+
+}  // namespace weir::engine

@@ -1,0 +1,19 @@
+// Judge: from the answers of the store to the decision: each limit's own verdict, and the one that
+// the decision names.
+//
+// Where the store failed (contract section 8): a definite denial beats a failure elsewhere, then a
+// failure that denies, then what the local share says (local_share.h), then a failure that allows.
+//
+// THREADS: pure functions.
+
+#pragma once
+
+#include "engine/pending.h"
+
+namespace weir::engine {
+
+// Fills decision.limits, allowed, named, reason, source and delay from the answers.
+// REQUIRES: pending.answers are in.
+void judge(Pending& pending);
+
+}  // namespace weir::engine
