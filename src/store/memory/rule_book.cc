@@ -29,9 +29,7 @@ class Mixer {
     add(std::hash<std::string>{}(calendar.timezone));
   }
 
-  void operator()(const TokenBucket& n) {
-    add_all(n.rate, n.burst, std::uint64_t{n.keeps_time});
-  }
+  void operator()(const TokenBucket& n) { add_all(n.rate, n.burst, std::uint64_t{n.keeps_time}); }
   void operator()(const LeakyBucket& n) { add_all(n.rate, n.queue); }
   void operator()(const FixedWindow& n) {
     add_all(n.limit, n.window, static_cast<std::uint64_t>(n.align));
