@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -16,8 +17,25 @@ constexpr std::size_t kLeastRead = 2 * 1024;    // less room than this: compact 
 
 }  // namespace
 
-Connection::Connection(TcpSocket socket, std::size_t max_input)
-    : socket_(std::move(socket)), max_input_(std::max(max_input, kSmallInput)) {}
+Connection::Connection(Loop& loop, TcpSocket socket, std::size_t max_input)
+    : poller_(loop.poller()), max_input_(std::max(max_input, kSmallInput)) {
+  SystemError error;
+  fd_ = FileDescriptor(socket.release(error));
+  if (!error && poller_.watch(fd_.get(), *this)) return;
+  input_failed_ = output_failed_ = closed_ = true;  // no memory in the kernel
+}
+
+Connection::~Connection() = default;
+
+void Connection::on_ready(std::uint32_t events) {
+  if ((events & EPOLLIN) != 0) readable_ = true;
+  if ((events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) readable_ = peer_ended_ = true;
+  if ((events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0 && writing_ && !closed_) {
+    send();
+    if (owner_ != nullptr) owner_->on_output(*this);
+  }
+  if (reading_ && readable_ && !closed_) receive();
+}
 
 void Connection::consume(std::size_t size) {
   begin_ += size;
@@ -52,84 +70,59 @@ bool Connection::make_room() {
 void Connection::read() {
   if (reading_ || input_over() || input_full() || !make_room()) return;
   reading_ = true;
-  socket_.async_read_some(asio::buffer(buffer_.get() + end_, capacity_ - end_),
-                          [self = ConnectionPtr(this)](const SystemError& error, std::size_t size) {
-                            self->on_read(error, size);
-                          });
+  if (readable_) poller_.wake(*this);
 }
 
-void Connection::on_read(const SystemError& error, std::size_t size) {
-  reading_ = false;
-  if (closed_) return;
-  end_ += size;
-  if (error == asio::error::eof) {
-    input_ended_ = true;
-  } else if (error) {
-    input_failed_ = true;
+void Connection::receive() {
+  const std::size_t room = capacity_ - end_;
+  const ssize_t size = ::recv(fd_.get(), buffer_.get() + end_, room, 0);
+  if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) {
+    readable_ = errno == EINTR;
+    if (readable_) poller_.wake(*this);
+    return;
   }
-  filled_ = end_ == capacity_;
+  reading_ = false;
+  if (size > 0) {
+    end_ += static_cast<std::size_t>(size);
+    filled_ = end_ == capacity_;
+    // Less than there was room for: the kernel has no more, and new input makes a new edge.
+    if (!filled_ && !peer_ended_) readable_ = false;
+  } else {
+    (size == 0 ? input_ended_ : input_failed_) = true;
+  }
   if (owner_ != nullptr) owner_->on_input(*this);
 }
 
-// Gives pending_ to the kernel; what it does not take moves to sending_. False when it failed.
-bool Connection::send_pending() {
-  const ssize_t taken =
-      ::send(socket_.native_handle(), pending_.data(), pending_.size(), MSG_NOSIGNAL);
-  if (taken == static_cast<ssize_t>(pending_.size())) {
-    pending_.clear();
-    return true;
-  }
-  if (taken < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) return false;
-  sending_.clear();
-  sending_.swap(pending_);
-  sent_ = taken > 0 ? static_cast<std::size_t>(taken) : 0;
-  return true;
-}
-
 void Connection::flush() {
-  if (writing_ || output_failed_ || closed_) return;
-  if (!pending_.empty() && !send_pending()) {
-    fail_output();
-    return;
-  }
-  if (unsent() != 0) {
-    send_rest();
-  } else {
-    finish_output();
-  }
+  if (!writing_ && !output_failed_ && !closed_) send();
 }
 
-void Connection::send_rest() {
-  writing_ = true;
-  socket_.async_write_some(
-      asio::buffer(sending_.data() + sent_, sending_.size() - sent_),
-      [self = ConnectionPtr(this)](const SystemError& error, std::size_t size) {
-        self->on_sent(error, size);
-      });
-}
-
-void Connection::on_sent(const SystemError& error, std::size_t size) {
+// Gives the kernel what it takes; the rest goes when it says that there is room.
+void Connection::send() {
   writing_ = false;
-  if (closed_) return;
-  if (error) {
-    fail_output();
-  } else {
-    sent_ += size;
-    if (sent_ < sending_.size()) {
-      send_rest();
+  if (unsent() != 0) {
+    const ssize_t taken =
+        ::send(fd_.get(), output_.data() + sent_, output_.size() - sent_, MSG_NOSIGNAL);
+    if (taken < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
+      fail_output();
       return;
     }
-    sending_.clear();
+    if (taken > 0) sent_ += static_cast<std::size_t>(taken);
+    if (unsent() != 0) {
+      writing_ = true;
+      // What has gone makes room for what is appended, before it becomes much.
+      if (sent_ > output_.size() / 2) output_.erase(0, std::exchange(sent_, 0));
+      return;
+    }
+    output_.clear();
     sent_ = 0;
-    flush();
   }
-  if (owner_ != nullptr) owner_->on_output(*this);
+  if (output_ending_) ::shutdown(fd_.get(), SHUT_WR);
 }
 
 void Connection::fail_output() {
   output_failed_ = true;
-  pending_.clear();
-  sending_.clear();
+  output_.clear();
   sent_ = 0;
 }
 
@@ -138,24 +131,18 @@ void Connection::end_output() {
   flush();
 }
 
-void Connection::finish_output() {
-  if (!output_ending_) return;
-  SystemError ignored;
-  socket_.shutdown(TcpSocket::shutdown_send, ignored);
-}
-
 void Connection::close() {
   if (closed_) return;
   closed_ = true;
   owner_ = nullptr;
-  SystemError ignored;
-  socket_.close(ignored);
+  { const FileDescriptor ended = std::move(fd_); }
+  poller_.forget(*this);  // may destroy this
 }
 
 void Connection::reset() {
   if (closed_) return;
-  SystemError ignored;
-  socket_.set_option(asio::socket_base::linger(true, 0), ignored);
+  const linger at_once{1, 0};
+  setsockopt(fd_.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
   close();
 }
 
@@ -164,13 +151,12 @@ void Connection::shrink() {
     buffer_.reset();
     capacity_ = begin_ = end_ = 0;
   }
-  if (!writing_ && sending_.capacity() > kKeptOutput) std::string().swap(sending_);
-  if (pending_.empty() && pending_.capacity() > kKeptOutput) std::string().swap(pending_);
+  if (output_.empty() && output_.capacity() > kKeptOutput) std::string().swap(output_);
 }
 
 bool Connection::has_unread_event() {
   char byte;
-  return recv(socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 ||
+  return ::recv(fd_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 ||
          (errno != EAGAIN && errno != EWOULDBLOCK);
 }
 

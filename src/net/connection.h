@@ -2,29 +2,29 @@
 // where the kernel takes it, and when it can where not.
 //
 // Its owner is told of new input and of output that went. Neither read() nor flush() calls back
-// before it returns. An operation under way keeps the connection alive; close() ends it, and after
-// that the owner hears nothing more.
+// before it returns. An open connection is kept alive by its loop; close() ends that, and after it
+// the owner hears nothing more.
 //
 // The input buffer starts small and grows, up to its bound, for who sends much; shrink() gives the
 // memory back, for connections that idle.
 //
-// THREADS: the loop's. WHY a reference count: the kernel may still write into the buffer of a read
-// that is under way when the owner lets go.
+// THREADS: the loop's.
 
 #pragma once
 
-#include <boost/smart_ptr/intrusive_ptr.hpp>
-#include <boost/smart_ptr/intrusive_ref_counter.hpp>
 #include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "net/asio.h"
+#include "net/listening_socket.h"
+#include "net/loop.h"
+#include "net/poller.h"
 
 namespace weir::net {
 
-class Connection : public boost::intrusive_ref_counter<Connection, boost::thread_unsafe_counter> {
+class Connection final : public Poller::Watched {
  public:
   class Owner {
    public:
@@ -37,10 +37,12 @@ class Connection : public boost::intrusive_ref_counter<Connection, boost::thread
     ~Owner() = default;
   };
 
-  Connection(TcpSocket socket, std::size_t max_input);
+  // Takes the socket out of Asio's hands.
+  Connection(Loop& loop, TcpSocket socket, std::size_t max_input);
+  ~Connection() override;
 
   void set_owner(Owner* owner) { owner_ = owner; }
-  TcpSocket& socket() { return socket_; }
+  int fd() const { return fd_.get(); }
 
   // What has been read and not consumed, in one piece. Stays in place until the next read().
   std::string_view input() const { return {buffer_.get() + begin_, end_ - begin_}; }
@@ -55,9 +57,9 @@ class Connection : public boost::intrusive_ref_counter<Connection, boost::thread
   bool input_over() const { return input_ended_ || input_failed_ || closed_; }
 
   // Append here, then flush().
-  std::string& output() { return pending_; }
+  std::string& output() { return output_; }
   void flush();
-  std::size_t unsent() const { return pending_.size() + sending_.size() - sent_; }
+  std::size_t unsent() const { return output_.size() - sent_; }
   bool output_failed() const { return output_failed_; }
   // No more output: the peer is told once everything has gone.
   void end_output();
@@ -75,16 +77,15 @@ class Connection : public boost::intrusive_ref_counter<Connection, boost::thread
   bool has_unread_event();
 
  private:
+  void on_ready(std::uint32_t events) override;
   bool make_room();
   void grow(std::size_t capacity);
-  void on_read(const SystemError& error, std::size_t size);
-  bool send_pending();
-  void send_rest();
-  void on_sent(const SystemError& error, std::size_t size);
+  void receive();
+  void send();
   void fail_output();
-  void finish_output();
 
-  TcpSocket socket_;
+  Poller& poller_;
+  FileDescriptor fd_;
   Owner* owner_ = nullptr;
 
   const std::size_t max_input_;
@@ -93,15 +94,16 @@ class Connection : public boost::intrusive_ref_counter<Connection, boost::thread
   std::size_t end_ = 0;
   std::unique_ptr<char[]> buffer_;
 
-  std::string pending_;   // appended, not yet given to the kernel
-  std::string sending_;   // being written asynchronously: must not move
-  std::size_t sent_ = 0;  // of sending_
+  std::string output_;
+  std::size_t sent_ = 0;  // of output_
 
   bool reading_ = false;
-  bool filled_ = false;  // the last read took all the room there was: make more
+  bool readable_ = false;    // the kernel may have input
+  bool peer_ended_ = false;  // and after it the end: no edge will tell of that again
+  bool filled_ = false;      // the last read took all the room there was: make more
   bool input_ended_ = false;
   bool input_failed_ = false;
-  bool writing_ = false;
+  bool writing_ = false;  // waits for the kernel to take more
   bool output_failed_ = false;
   bool output_ending_ = false;
   bool closed_ = false;

@@ -18,7 +18,7 @@ Loop* Loop::current() {
   return current_loop;
 }
 
-Loop::Loop(unsigned index) : index_(index), context_(1) {
+Loop::Loop(unsigned index) : index_(index), context_(1), poller_(context_) {
   timers_.attach(executor());
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "net/asio.h"
+#include "net/poller.h"
 #include "net/timer_wheel.h"
 
 namespace weir::net {
@@ -32,6 +33,7 @@ class Loop {
   asio::io_context& context() { return context_; }
   Executor executor() { return context_.get_executor(); }
   TimerWheel& timers() { return timers_; }
+  Poller& poller() { return poller_; }
 
   template <typename Function>
   void post(Function&& function) {
@@ -48,6 +50,7 @@ class Loop {
   const unsigned index_;
   TimerWheel timers_;  // outlives what the context still holds when it is destroyed
   asio::io_context context_;
+  Poller poller_;
 };
 
 class Loops {

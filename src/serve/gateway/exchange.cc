@@ -160,7 +160,7 @@ bool Exchange::read_head() {
     if (progress == Progress::kNeedMore) {
       if (upstream_->input_over()) {
         upstream_lost();
-      } else {
+      } else if (has_room(client_)) {
         upstream_->read();
       }
       return false;
@@ -259,7 +259,8 @@ void Exchange::pump_response() {
 
 void Exchange::on_client_output() {
   if (client_.output_failed()) return break_off();
-  if (response_begun_) pump_response();
+  if (response_begun_) return pump_response();
+  if (upstream_ && has_room(client_)) upstream_->read();  // interim responses had filled it
 }
 
 // ---- the end

@@ -43,7 +43,7 @@ Session::Session(Worker& worker, net::SessionSet& sessions, net::TcpSocket socke
       sessions_(sessions),
       peer_(address_of(peer)),
       peer_text_(peer_.to_string()),
-      client_(new net::Connection(std::move(socket),
+      client_(new net::Connection(worker.loop, std::move(socket),
                                   std::max<std::size_t>(settings.max_header_bytes, 64 * 1024))),
       parser_(limits_of(settings)),
       timeouts_(settings.timeouts),

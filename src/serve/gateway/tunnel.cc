@@ -13,7 +13,7 @@ constexpr std::size_t kBound = 64 * 1024;  // unsent bytes at which the other si
 
 // Looks for a silent peer after a minute, gives it up after another.
 void keep_alive(net::Connection& connection) {
-  const int fd = connection.socket().native_handle();
+  const int fd = connection.fd();
   const auto set = [fd](int level, int name, int value) {
     setsockopt(fd, level, name, &value, sizeof value);
   };

@@ -49,7 +49,8 @@ void ConnectAttempt::try_next(net::SystemError last) {
     net::SystemError ignored;
     self->socket_.non_blocking(true, ignored);
     Owner* const owner = std::exchange(self->owner_, nullptr);
-    owner->on_connected(new net::Connection(std::move(self->socket_), self->max_input_));
+    owner->on_connected(
+        new net::Connection(self->loop_, std::move(self->socket_), self->max_input_));
   });
 }
 

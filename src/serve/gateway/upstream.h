@@ -36,7 +36,7 @@ class ConnectAttempt
   };
 
   ConnectAttempt(net::Loop& loop, Owner& owner, std::size_t max_input)
-      : owner_(&owner), max_input_(max_input), socket_(loop.executor()) {}
+      : loop_(loop), owner_(&owner), max_input_(max_input), socket_(loop.executor()) {}
 
   void cancel();
 
@@ -46,6 +46,7 @@ class ConnectAttempt
   void try_next(net::SystemError last);
   void fail(const std::string& why, bool resolved);
 
+  net::Loop& loop_;
   Owner* owner_;
   const std::size_t max_input_;
   std::vector<net::Endpoint> endpoints_;

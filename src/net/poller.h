@@ -1,0 +1,62 @@
+// Poller: tells many sockets what they are ready for, by an edge-triggered epoll of its own that
+// stands inside the loop's as one descriptor.
+//
+// WHY beside Asio's: its reactor tries a read before it waits for one, so that each request costs a
+// system call on either side that says "nothing yet", and an operation allocated and queued. A
+// socket here is registered once; a read that fills less than its room has taken everything.
+//
+// THREADS: the loop's.
+
+#pragma once
+
+#include <boost/asio/posix/basic_stream_descriptor.hpp>
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/smart_ptr/intrusive_ref_counter.hpp>
+#include <cstdint>
+#include <vector>
+
+#include "net/asio.h"
+
+namespace weir::net {
+
+class Poller {
+ public:
+  // What is watched. Counted, since an event may be on its way to one that has just let go.
+  class Watched : public boost::intrusive_ref_counter<Watched, boost::thread_unsafe_counter> {
+   public:
+    virtual ~Watched() = default;
+
+   private:
+    friend class Poller;
+    // `events` of epoll; 0 when called by wake().
+    virtual void on_ready(std::uint32_t events) = 0;
+  };
+  using WatchedPtr = boost::intrusive_ptr<Watched>;
+
+  explicit Poller(asio::io_context& context);
+  Poller(const Poller&) = delete;
+  Poller& operator=(const Poller&) = delete;
+
+  // Watches `fd` until forget(), and keeps the watched alive so long. False when the kernel says
+  // no.
+  bool watch(int fd, Watched& watched);
+  // REQUIRES: called once for each watch(), as its descriptor is closed.
+  void forget(Watched& watched);
+  // Calls on_ready(0) soon, and not before this returns.
+  void wake(Watched& watched);
+
+ private:
+  void wait();
+  void dispatch();
+  void run_woken();
+
+  asio::io_context& context_;
+  asio::posix::basic_stream_descriptor<Executor> epoll_;
+  bool dispatching_ = false;
+  bool posted_ = false;
+  std::vector<WatchedPtr> woken_;
+  std::vector<WatchedPtr> running_;
+  std::vector<WatchedPtr> forgotten_;  // until the events at hand are through
+};
+
+}  // namespace weir::net
