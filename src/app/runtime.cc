@@ -70,17 +70,36 @@ Result<std::unique_ptr<Runtime>> Runtime::open(policy::Policy policy, const Serv
   std::unique_ptr<Runtime> runtime(new Runtime(options));
   Result<bool> done = runtime->make_clock(options);
   if (!done) return done.error();
-  store::MemoryOptions store_options;
-  store_options.max_keys = policy.store.max_keys;
-  runtime->store_ = std::make_unique<store::MemoryStore>(store_options);
-  runtime->engine_ = std::make_unique<engine::Engine>(*runtime->store_, &runtime->registry_);
-  done = runtime->engine_->install(policy);
+  auto store = open_store(policy.store, runtime->loops_, runtime->registry_);
+  if (!store) return store.error();
+  runtime->store_ = std::move(*store);
+  runtime->engine_ = std::make_unique<engine::Engine>(runtime->store_.store(), &runtime->registry_);
+  done = runtime->install(policy);
   if (!done) return done.error();
-  runtime->generation_ = 1;
   runtime->add_gauges();
+  // The loops carry the store's connections; listeners open once it has answered, or has not.
+  runtime->loops_.start();
+  runtime->store_line_ = runtime->connect_store(policy.store);
   done = runtime->open_listeners(policy);
   if (!done) return done.error();
   return runtime;
+}
+
+// Puts a policy in force whose numbers the store can hold.
+Result<bool> Runtime::install(policy::Policy policy) {
+  const auto compiled = engine::CompiledPolicy::make(policy);
+  if (!compiled) return compiled.error();
+  const Result<bool> held = check_store(**compiled);
+  if (!held) return held.error();
+  const Result<bool> installed = engine_->install(std::move(policy));
+  if (installed) ++generation_;
+  return installed;
+}
+
+std::string Runtime::connect_store(const policy::Store& settings) {
+  if (store_.redis) return connect(*store_.redis, settings);
+  return "counters in the memory of this process, for at most " +
+         std::to_string(settings.max_keys) + " keys";
 }
 
 Result<bool> Runtime::make_clock(const ServeOptions& options) {
@@ -123,22 +142,21 @@ void Runtime::add_gauges() {
                   {{"version", version()}, {"commit", commit()}}, [] { return 1.0; });
   registry_.gauge("weir_config_generation", "How many policies have been put in force.", {},
                   [this] { return static_cast<double>(generation_.load()); });
+  if (!store_.memory) return;
   registry_.gauge("weir_keys", "Counters held in the memory store.", {},
-                  [this] { return static_cast<double>(store_->keys()); });
+                  [this] { return static_cast<double>(store_.memory->keys()); });
   registry_.counter_from("weir_evictions_total",
                          "Counters forgotten although not fresh: store.max_keys was reached.",
-                         [this] { return store_->evictions(); });
+                         [this] { return store_.memory->evictions(); });
 }
 
 void Runtime::print_start() const {
   const auto current = engine_->current();
   const policy::Policy& policy = current->policy();
-  std::printf(
-      "%s: policy %s, %zu limits%s; counters in the memory of this process, for at most "
-      "%llu keys; %zu loops\n",
-      version_line().c_str(), policy.file.c_str(), policy.limits.size(),
-      policy.enabled ? "" : " (enabled: false, nothing is limited)",
-      static_cast<unsigned long long>(policy.store.max_keys), loops_.size());
+  std::printf("%s: policy %s, %zu limits%s; %s; %zu loops\n", version_line().c_str(),
+              policy.file.c_str(), policy.limits.size(),
+              policy.enabled ? "" : " (enabled: false, nothing is limited)", store_line_.c_str(),
+              loops_.size());
   if (gateway_) {
     std::printf("gateway: http://%s -> %s\n", gateway_->address().c_str(),
                 describe_upstreams(*policy.gateway).c_str());
@@ -153,7 +171,6 @@ void Runtime::start() {
   if (gateway_) gateway_->start();
   if (api_) api_->start();
   if (admin_) admin_->start();
-  loops_.start();
 }
 
 void Runtime::stop() {
@@ -184,15 +201,14 @@ void Runtime::reload(const std::string& file) {
   for (const std::string& section : need_restart(before->policy(), *loaded.policy)) {
     log::warning("reload: " + section + " has changed; that takes effect at the next start");
   }
-  const Result<bool> installed = engine_->install(std::move(*loaded.policy));
+  const Result<bool> installed = install(std::move(*loaded.policy));
   if (!installed) return refuse_reload({installed.error().message});
-  const std::uint64_t generation = ++generation_;
   registry_.counter("weir_config_reloads_total", "Reloads by result.", {{"result", "ok"}}).add();
   {
     std::lock_guard lock(mutex_);
     reload_mistakes_.clear();
   }
-  log::info("reload: " + file + " is in force, generation " + std::to_string(generation));
+  log::info("reload: " + file + " is in force, generation " + std::to_string(generation_.load()));
 }
 
 void Runtime::refuse_reload(std::vector<std::string> reasons) {
@@ -208,7 +224,13 @@ void Runtime::refuse_reload(std::vector<std::string> reasons) {
 admin::Readiness Runtime::readiness() const {
   admin::Readiness readiness;
   readiness.generation = generation_.load();
-  readiness.policy = engine_->current()->policy().file;
+  const auto current = engine_->current();
+  readiness.policy = current->policy().file;
+  if (store_.redis && !store_.redis->up()) {
+    // What fails open or to a local share still decides.
+    readiness.ready = current->policy().store.on_error != policy::OnError::kDeny;
+    readiness.reasons.push_back("store: " + store_.redis->trouble());
+  }
   std::lock_guard lock(mutex_);
   for (const std::string& mistake : reload_mistakes_) {
     readiness.reasons.push_back("the last reload was refused: " + mistake);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "app/command_line.h"
+#include "app/store.h"
 #include "base/clock.h"
 #include "base/metrics.h"
 #include "engine/engine.h"
@@ -21,7 +22,6 @@
 #include "policy/load.h"
 #include "serve/admin/handler.h"
 #include "serve/gateway/gateway.h"
-#include "store/memory/memory_store.h"
 #include "weir/result.h"
 
 namespace weir::app {
@@ -48,6 +48,8 @@ class Runtime {
   explicit Runtime(const ServeOptions& options);
 
   Result<bool> make_clock(const ServeOptions& options);
+  Result<bool> install(policy::Policy policy);
+  std::string connect_store(const policy::Store& settings);
   Result<bool> open_listeners(const policy::Policy& policy);
   void add_gauges();
   void refuse_reload(std::vector<std::string> reasons);
@@ -59,9 +61,10 @@ class Runtime {
 #endif
   const Clock* clock_ = &system_clock_;
   metrics::Registry registry_;
-  std::unique_ptr<store::MemoryStore> store_;
-  std::unique_ptr<engine::Engine> engine_;
   net::Loops loops_;
+  OpenedStore store_;
+  std::string store_line_;  // what to tell of it at start
+  std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<gateway::Gateway> gateway_;
   std::unique_ptr<net::Server> api_;
   std::unique_ptr<net::Server> admin_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "app/store.h"
 #include "engine/compiled_policy.h"
 #include "engine/explain.h"
 
@@ -30,6 +31,11 @@ int validate_file(const std::string& file, const std::string& request) {
   const auto compiled = engine::CompiledPolicy::make(std::move(*loaded.policy));
   if (!compiled) {
     std::fprintf(stderr, "%s: %s\n", file.c_str(), compiled.error().message.c_str());
+    return kExitUsage;
+  }
+  const Result<bool> stored = check_store(**compiled);
+  if (!stored) {
+    std::fprintf(stderr, "%s: %s\n", file.c_str(), stored.error().message.c_str());
     return kExitUsage;
   }
   std::printf("%s: right, %zu limits\n", file.c_str(), limits);

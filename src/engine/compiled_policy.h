@@ -50,6 +50,18 @@ class CompiledLimit {
   // from 1, rounded up, at most max_cost; what is missing or no number costs 1.
   std::uint64_t cost(RequestView& request) const;
 
+  // Runs `see` on every counter: base, tiers, overrides.
+  template <typename See>
+  void for_each_counter(See see) const {
+    for (const Counter& counter : base_) see(counter);
+    for (const auto& [tier, set] : tiers_) {
+      for (const Counter& counter : set) see(counter);
+    }
+    for (const auto& [key, set] : overrides_) {
+      for (const Counter& counter : *set) see(counter);
+    }
+  }
+
   const policy::Limit& written() const { return *written_; }
   const Matcher& matcher() const { return match_; }
   const std::vector<Matcher>& excepts() const { return excepts_; }
@@ -83,6 +95,10 @@ class CompiledPolicy {
   const policy::Policy& policy() const { return policy_; }
   const std::vector<CompiledLimit>& limits() const { return limits_; }
   const CompiledLimit* find_limit(std::string_view name) const;
+  template <typename See>
+  void for_each_counter(See see) const {
+    for (const CompiledLimit& limit : limits_) limit.for_each_counter(see);
+  }
 
   bool is_exempt(RequestView& request) const;
 

@@ -11,8 +11,6 @@ struct NotYet {
 };
 
 constexpr std::array kNotYet{
-    NotYet{Feature::kRedis, "a Redis store"},
-    NotYet{Feature::kStoreTls, "TLS to the store"},
     NotYet{Feature::kSnapshot, "a snapshot of the counters"},
     NotYet{Feature::kProxyProtocol, "the PROXY protocol"},
     NotYet{Feature::kJwt, "identity from a JWT"},

@@ -34,6 +34,13 @@ struct Store {
   Duration deny_cache = std::chrono::seconds(1);
   std::string prefix = "weir:";
   std::uint64_t max_keys = 1'000'000;
+  // TLS towards the store; empty: the system's authorities, no client certificate, the host's name.
+  std::string ca;
+  std::string cert;
+  std::string key;
+  std::string server_name;
+
+  bool in_memory() const { return url == "memory://"; }
 };
 
 // Where one identity attribute comes from.

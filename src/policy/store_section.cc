@@ -13,8 +13,9 @@ using std::chrono::milliseconds;
 constexpr std::array<std::pair<std::string_view, OnError>, 3> kOnErrorWords{
     {{"allow", OnError::kAllow}, {"deny", OnError::kDeny}, {"local", OnError::kLocal}}};
 
-constexpr std::array<std::string_view, 6> kSchemes{
-    "memory://", "redis://", "rediss://", "redis+cluster://", "redis+sentinel://", "redis+unix://"};
+constexpr std::array<std::string_view, 8> kSchemes{
+    "memory://",         "redis://",          "rediss://",          "redis+cluster://",
+    "rediss+cluster://", "redis+sentinel://", "rediss+sentinel://", "redis+unix://"};
 
 void read_url(Reader& reader, const Entry& entry, Store& out) {
   const std::string* text = read_scalar(reader, entry, "memory:// or a redis URL");
@@ -27,7 +28,6 @@ void read_url(Reader& reader, const Entry& entry, Store& out) {
         reader.mistake(entry.value->at,
                        "url names no server, wants " + std::string(scheme) + "host:6379/0");
       }
-      reader.refuse_unbuilt(Feature::kRedis, entry.value->at);
     } else if (*text != scheme) {
       reader.mistake(entry.value->at, "url has something after memory://, which takes nothing");
     }
@@ -62,16 +62,11 @@ void read_snapshot(Reader& reader, const Entry& entry, Store&) {
   read_fields<Snapshot>(reader, entry, kSnapshotFields, unused);
 }
 
-void read_ignored_text(Reader& reader, const Entry& entry, Store&) {
-  std::string unused;
-  read_text(reader, entry, unused);
-}
-
 constexpr std::array kStoreFields{
     Field<Store>{{"url", "URL", "memory://",
                   "`memory://`, or one of `redis://[user:pass@]host:6379/0`, `rediss://...`, "
                   "`redis+cluster://h1,h2`, `redis+sentinel://h1,h2/mymaster`, "
-                  "`redis+unix:///path` (Redis: not yet)."},
+                  "`redis+unix:///path`."},
                  read_url},
     Field<Store>{{"timeout", "duration, 1ms to 1m", "20ms", "How long one decision may take."},
                  [](Reader& r, const Entry& e, Store& s) {
@@ -107,16 +102,15 @@ constexpr std::array kStoreFields{
     Field<Store>{{"snapshot", "a mapping, see below", "",
                   "Memory: keeps the counters in a file over a restart.", Feature::kSnapshot},
                  read_snapshot},
-    Field<Store>{{"ca", "path", "", "TLS: certificates that the store's must be signed by.",
-                  Feature::kStoreTls},
-                 read_ignored_text},
-    Field<Store>{{"cert", "path", "", "TLS: the client certificate.", Feature::kStoreTls},
-                 read_ignored_text},
-    Field<Store>{{"key", "path", "", "TLS: its private key.", Feature::kStoreTls},
-                 read_ignored_text},
-    Field<Store>{{"server_name", "host name", "", "TLS: the name that the store's certificate has.",
-                  Feature::kStoreTls},
-                 read_ignored_text},
+    Field<Store>{{"ca", "path", "", "TLS: certificates that the store's must be signed by."},
+                 [](Reader& r, const Entry& e, Store& s) { read_text(r, e, s.ca); }},
+    Field<Store>{{"cert", "path", "", "TLS: the client certificate."},
+                 [](Reader& r, const Entry& e, Store& s) { read_text(r, e, s.cert); }},
+    Field<Store>{{"key", "path", "", "TLS: its private key."},
+                 [](Reader& r, const Entry& e, Store& s) { read_text(r, e, s.key); }},
+    Field<Store>{
+        {"server_name", "host name", "", "TLS: the name that the store's certificate has."},
+        [](Reader& r, const Entry& e, Store& s) { read_text(r, e, s.server_name); }},
 };
 
 }  // namespace

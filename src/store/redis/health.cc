@@ -56,7 +56,7 @@ void Health::trouble(std::string_view what, bool begins, const std::string& mess
   }
   if (line.empty()) return;
   if (begins)
-    log::warning(line);
+    log::error(line);
   else
     log::info(line);
 }
