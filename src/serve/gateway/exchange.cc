@@ -12,6 +12,9 @@ using Framing = BodyRelay::Framing;
 
 // Unsent bytes at which a receiver holds its sender back.
 constexpr std::size_t kBound = 64 * 1024;
+// Interim responses (1xx) to one request. Each renews the wait for the final one: without a bound
+// an upstream could hold the client for ever.
+constexpr std::uint32_t kMaxInterim = 128;
 
 bool has_room(const net::Connection& connection) {
   return connection.unsent() < kBound;
@@ -37,6 +40,7 @@ void Exchange::start(const RequestTraits& traits, Upstreams& upstreams, Upstream
   upstreams_ = &upstreams;
   target_ = std::move(first);
   targets_tried_ = 1;
+  interim_count_ = 0;
   response_begun_ = interim_passed_ = close_client_ = upstream_keeps_ = false;
   const bool chunked = traits.body.kind == http1::Body::Kind::kChunked;
   request_body_.start(traits.body, chunked ? Framing::kChunked : Framing::kRaw);
@@ -173,6 +177,11 @@ bool Exchange::read_head() {
 // Acts on one complete head. False when the exchange is over.
 bool Exchange::take_head() {
   const http1::ResponseHead& head = response_.head();
+  if (head.is_interim() && interim_count_ == kMaxInterim) {
+    fail(502, "UPSTREAM_BAD_RESPONSE",
+         "upstream " + target_->name() + " sends interim responses (1xx) without end");
+    return false;
+  }
   if (head.is_interim()) {
     pass_interim();
   } else if (head.switches_protocols()) {
@@ -184,8 +193,11 @@ bool Exchange::take_head() {
   return true;
 }
 
+// A client that does not read misses hints: they are the only part of a response that may be left
+// out, and waiting for room would let them pile up.
 void Exchange::pass_interim() {
-  if (!traits_.client_is_1_0) {
+  ++interim_count_;
+  if (!traits_.client_is_1_0 && has_room(client_)) {
     const char* const end = upstream_->input().data() + response_.consumed();
     append_response_head(client_.output(), response_.head(), end, {});
     client_.flush();

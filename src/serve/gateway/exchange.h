@@ -121,6 +121,7 @@ class Exchange final : public net::Connection::Owner, public ConnectAttempt::Own
   BodyRelay request_body_;
   BodyRelay response_body_;
 
+  std::uint32_t interim_count_ = 0;
   bool active_ = false;
   bool reused_ = false;          // the connection has served another request before
   bool head_sent_ = false;       // some byte of the request may have reached the upstream

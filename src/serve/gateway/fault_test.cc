@@ -69,6 +69,19 @@ TEST_F(Fault, AnUpstreamThatClosesWithoutAnAnswerIs502) {
   EXPECT_TRUE(nobody_connects()) << "a fresh connection is not tried again";
 }
 
+TEST_F(Fault, AnUpstreamThatSendsInterimResponsesWithoutEndIs502) {
+  start();
+  RawClient one = client();
+  one.send(kGet);
+  RawClient upstream = accept();
+  upstream.read_until("\r\n\r\n");
+  std::string storm;
+  for (int i = 0; i < 129; ++i) storm += "HTTP/1.1 102 Processing\r\n\r\n";
+  upstream.send(storm);
+  for (int i = 0; i < 128; ++i) ASSERT_EQ(status_of(one.read_until("\r\n\r\n")), 102) << i;
+  EXPECT_TRUE(says(one.read_response(), 502, "UPSTREAM_BAD_RESPONSE"));
+}
+
 TEST_F(Fault, AnUpstreamThatClosesInsideItsHeadIs502) {
   start();
   RawClient one = client();

@@ -118,13 +118,19 @@ void append_request_connection(std::string& out, const http1::RequestHead& head,
   }
 }
 
-bool keeps_response_field(const Headers& headers, const Header& header,
+// RFC 9110 section 8.6: such a response has no body, and a length would let a client wait for one.
+bool may_have_length(int status) {
+  return status >= 200 && status != 204;
+}
+
+bool keeps_response_field(const Headers& headers, const Header& header, int status,
                           const ResponseContext& context) {
   if (header.id == HeaderId::kOther) {
     if (!context.rate_headers.empty() && engine::is_rate_limit_header(header.name)) return false;
     return !is_listed(headers, header);
   }
   if (header.id == HeaderId::kTrailer) return context.chunked;
+  if (header.id == HeaderId::kContentLength) return may_have_length(status);
   return !http1::is_hop_by_hop(header.id);
 }
 
@@ -162,7 +168,7 @@ void append_response_head(std::string& out, const http1::ResponseHead& head, con
                           const ResponseContext& context) {
   http1::append_status_line(out, head.status, head.reason);
   append_kept(out, head.headers, end, [&](const Header& header) {
-    return keeps_response_field(head.headers, header, context);
+    return keeps_response_field(head.headers, header, head.status, context);
   });
   out.append(kViaLine);
   out.append(context.rate_headers);

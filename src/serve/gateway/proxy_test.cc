@@ -145,6 +145,21 @@ TEST_F(Proxy, PassesInterimResponsesOn) {
   EXPECT_EQ(body_of(one.read_response()), "ok");
 }
 
+TEST_F(Proxy, InterimAndEmptyResponsesPassWithoutALength) {
+  start();
+  RawClient one = client();
+  one.send(kGet);
+  RawClient upstream = accept();
+  upstream.read_until("\r\n\r\n");
+  upstream.send(
+      "HTTP/1.1 103 Early Hints\r\nContent-Length: 7\r\n\r\n"
+      "HTTP/1.1 204 No Content\r\nContent-Length: 7\r\n\r\n");
+  EXPECT_EQ(one.read_until("\r\n\r\n"), "HTTP/1.1 103 Early Hints\r\nVia: 1.1 weir\r\n\r\n");
+  EXPECT_EQ(one.read_until("\r\n\r\n"), "HTTP/1.1 204 No Content\r\nVia: 1.1 weir\r\n\r\n");
+  exchange(one, upstream, kGet, kOk);
+  EXPECT_EQ(body_of(one.read_response()), "ok");
+}
+
 TEST_F(Proxy, AnOldClientSeesNoInterimResponse) {
   start();
   RawClient one = client();
