@@ -15,9 +15,10 @@ BadField bad(const Attribute& attribute, std::string message) {
 std::optional<std::string> normalise(const Attribute& attribute, std::string_view value,
                                      const policy::Policy& policy, std::string& out) {
   if (attribute.kind == Attribute::Kind::kPath) {
+    const auto target = policy::split_target(value);
+    if (!target) return target.error().message;
     policy::PathBuffer buffer;
-    const auto path =
-        policy::normalise_path(value.substr(0, value.find('?')), policy.paths, buffer);
+    const auto path = policy::normalise_path(target->path, policy.paths, buffer);
     if (!path) return path.error().message;
     out = path->match;
     return std::nullopt;

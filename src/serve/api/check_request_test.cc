@@ -36,6 +36,8 @@ TEST(CheckRequest, NamesTheFieldThatIsWrongAndWhatIsAllowed) {
       {R"({"attributes":{"user":42}})", "attributes.user: must be a string"},
       {R"({"attributes":{"ip":"1.2.3"}})", "attributes.ip: is no IP address"},
       {R"({"attributes":{"ip":"01.02.03.04"}})", "attributes.ip: is no IP address"},
+      {R"({"attributes":{"path":"/a#b"}})",
+       "attributes.path: request target holds a fragment; leave out '#' and what follows"},
       {R"({"attributes":{"header.X-A":"1","header.x-a":"2"}})",
        "attributes.header.x-a: is named twice, spelled differently"},
       {R"({"attributes":{},"attribtues":{}})",
@@ -61,6 +63,10 @@ TEST(CheckRequest, NormalisesAddressesPathsAndHostsAsTheGatewayWould) {
   EXPECT_EQ(request.attributes.find(Attribute{Attribute::Kind::kHost, ""}), "api.test");
   EXPECT_EQ(request.attributes.find(Attribute{Attribute::Kind::kUser, ""}), std::nullopt);
   EXPECT_EQ(request.cost, std::nullopt);
+
+  CheckRequest absolute;
+  EXPECT_FALSE(read_check(R"({"attributes":{"path":"http://h/a//b?x"}})", policy, absolute));
+  EXPECT_EQ(absolute.attributes.find(Attribute{Attribute::Kind::kPath, ""}), "/a/b");
 }
 
 }  // namespace

@@ -143,6 +143,15 @@ TEST_F(HttpServer, HonoursConnectionClose) {
   EXPECT_EQ(response.find("/2"), std::string::npos);
 }
 
+TEST_F(HttpServer, TellsAnOldClientThatTheConnectionStays) {
+  RawClient& client = start();
+  const std::string request = "GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n";
+  for (int i = 0; i < 2; ++i) {
+    client.send(request);
+    EXPECT_NE(client.read_response().find("Connection: keep-alive\r\n"), std::string::npos);
+  }
+}
+
 TEST_F(HttpServer, GivesARequestOneDeadlineHoweverItDrips) {
   Options options;
   options.request_timeout = std::chrono::milliseconds(50);

@@ -184,6 +184,7 @@ void Session::allow_body(const http1::RequestHead& head, bool body_begun) {
 void Session::ask(const http1::RequestHead& head, std::string_view body) {
   const Request request{head.method, head.path, head.query, head.headers, body, peer_, &head};
   keep_alive_ = head.keep_alive;
+  client_is_1_0_ = head.minor_version == 0;
   head_only_ = head.method == "HEAD";
   response_ = Response{};
   answering_ = asking_ = true;
@@ -208,7 +209,11 @@ void Session::append_response(const Response& response, bool head_only) {
   http1::append_status_line(out_, response.status);
   http1::append_parsed_header(out_, "Content-Type", response.content_type);
   http1::append_number_header(out_, "Content-Length", response.body.size());
-  if (closing_) http1::append_parsed_header(out_, "Connection", "close");
+  if (closing_) {
+    http1::append_parsed_header(out_, "Connection", "close");
+  } else if (client_is_1_0_) {  // to which a connection that stays is news
+    http1::append_parsed_header(out_, "Connection", "keep-alive");
+  }
   out_ += response.headers;
   http1::append_end_of_headers(out_);
   if (!head_only) out_ += response.body;

@@ -81,6 +81,7 @@ class Session final : public net::Session {
   Response response_;           // to the request at hand
   bool keep_alive_ = true;      // what it wants of the connection
   bool head_only_ = false;      // it was a HEAD
+  bool client_is_1_0_ = false;  // it came by HTTP/1.0
   bool asking_ = false;         // inside the handler's call
   bool answering_ = false;      // the handler has yet to answer
   bool in_request_ = false;     // its deadline runs
