@@ -245,18 +245,18 @@ limits: [{ name: none, algorithm: token_bucket, rate: 1/h, burst: 0 }]""")
     def test_wrk_gets_through_exactly_the_limit(self):
         upstream = self.upstream()
         for connections in (1, 64):
-            for numbers in ("algorithm: token_bucket, rate: 1/h, burst: 500",
-                            "algorithm: sliding_counter, limit: 500, window: 1d, align: first"):
+            for numbers in ("algorithm: token_bucket, rate: 1/h, burst: 40",
+                            "algorithm: sliding_counter, limit: 40, window: 1d, align: first"):
                 with self.subTest(connections=connections, numbers=numbers):
                     port, _ = self.gateway(upstream, limits=f"""
 limits: [{{ name: all, {numbers} }}]""")
                     output = subprocess.run(
-                        ["wrk", "-t1", f"-c{connections}", "-d1s", f"http://127.0.0.1:{port}/"],
+                        ["wrk", "-t1", f"-c{connections}", "-d2s", f"http://127.0.0.1:{port}/"],
                         capture_output=True, text=True, check=True).stdout
                     requests = int(re.search(r"(\d+) requests in", output).group(1))
+                    self.assertGreater(requests, 40, output)
                     refused = int(re.search(r"Non-2xx or 3xx responses: (\d+)", output).group(1))
-                    self.assertGreater(requests, 500, output)
-                    self.assertEqual(requests - refused, 500, output)
+                    self.assertEqual(requests - refused, 40, output)
 
     # ---- starting and stopping
 
