@@ -220,8 +220,9 @@ void Exchange::begin_response() {
   using Kind = http1::Body::Kind;
   const http1::ResponseHead& head = response_.head();
   const bool open_end = head.body.kind == Kind::kChunked || head.body.kind == Kind::kUntilClose;
-  close_client_ = !traits_.keep_alive || owner_.must_close() ||
-                  (open_end && traits_.client_is_1_0) || rest_is_uncertain();
+  const bool must_close = owner_.begin_response();
+  close_client_ = must_close || !traits_.keep_alive || (open_end && traits_.client_is_1_0) ||
+                  rest_is_uncertain();
   ResponseContext context;
   context.rate_headers = rate_headers_;
   context.close = close_client_;
@@ -240,6 +241,7 @@ void Exchange::switch_protocols() {
     return fail(502, "UPSTREAM_BAD_RESPONSE",
                 "upstream " + target_->name() + " switched protocols unasked");
   }
+  owner_.begin_response();
   ResponseContext context;
   context.rate_headers = rate_headers_;
   append_response_head(client_.output(), response_.head(),

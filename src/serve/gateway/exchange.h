@@ -46,8 +46,9 @@ class Exchange final : public net::Connection::Owner, public ConnectAttempt::Own
  public:
   class Owner {
    public:
-    // Closing already, as a listener that drains does; asked when the response begins.
-    virtual bool must_close() const = 0;
+    // The response begins; whether the client's connection must end with it, as it must while the
+    // listener drains.
+    virtual bool begin_response() = 0;
     // The response has been written. `keep`: the connection may serve another request.
     virtual void on_response_done(bool keep) = 0;
     // Nothing has been written: the owner answers.

@@ -36,6 +36,9 @@ TEST_F(Fault, AnUpstreamThatIsNotThereIs502AndStillCharged) {
   }
   one.send(kGet);
   EXPECT_EQ(status_of(one.read_response()), 429) << "K179: charged at admission, not given back";
+  EXPECT_EQ(metric("weir_requests_total{listener=\"gateway\",outcome=\"error\"}"), 2u);
+  EXPECT_EQ(metric("weir_requests_total{listener=\"gateway\",outcome=\"allowed\"}"), 0u);
+  EXPECT_EQ(metric("weir_upstream_faults_total"), 2u);
 }
 
 TEST_F(Fault, ANameThatNobodyKnowsIs503) {

@@ -50,7 +50,7 @@ void Session::handle_request() {
   facts_.emplace(head, path_buffer_);
   const Result<bool> read = facts_->read(policy.identity, policy.paths, peer_);
   if (!read) {
-    worker_.counters.invalid.add();
+    worker_.counters.error.add();
     leave_head();
     answer_fault(400, "BAD_REQUEST", read.error().message, false);
     return;
@@ -69,7 +69,7 @@ void Session::on_decision(const engine::Decision& decision) {
   rate_headers_.fill(decision);
   rate_headers_.append_to(exchange_.rate_headers());
   if (decision.allowed) {
-    worker_.counters.allowed.add();
+    counted_ = false;
     admit(decision.policy->policy());
     if (state_ == State::kDeciding) {
       decision.delay.count() > 0 ? hold(decision.delay) : begin_exchange();
@@ -86,6 +86,7 @@ void Session::on_decision(const engine::Decision& decision) {
 void Session::admit(const policy::Policy& policy) {
   if (worker_.upstreams.size() == 0) {
     leave_head();
+    worker_.counters.error.add();
     worker_.counters.upstream_fault.add();
     answer_fault(503, "UPSTREAM_UNAVAILABLE", "the policy names no upstream", false);
     return;

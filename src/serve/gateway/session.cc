@@ -119,7 +119,7 @@ bool Session::step() {
       if (client_->input_over()) end();
       return false;
     case http1::Progress::kError:
-      worker_.counters.invalid.add();
+      worker_.counters.error.add();
       traits_ = {};
       unwanted_.start({}, BodyRelay::Framing::kDrop);
       answer_fault(parser_.error().status, "BAD_REQUEST", parser_.error().message, true);
@@ -186,7 +186,7 @@ void Session::linger() {
 
 void Session::on_deadline() {
   if (state_ == State::kHead && parser_.begun()) {
-    worker_.counters.invalid.add();
+    worker_.counters.error.add();
     traits_ = {};
     unwanted_.start({}, BodyRelay::Framing::kDrop);
     answer_fault(408, "REQUEST_TIMEOUT", "the head of the request did not arrive in time", true);
@@ -223,6 +223,12 @@ void Session::destroy() {
 
 // ---- what an exchange tells
 
+bool Session::begin_response() {
+  worker_.counters.allowed.add();
+  counted_ = true;
+  return sessions_.draining();
+}
+
 void Session::on_response_done(bool keep) {
   close_after_ = !keep;
   if (!exchange_.request_body().done()) {
@@ -238,7 +244,8 @@ void Session::on_response_done(bool keep) {
 
 void Session::on_failure(const Failure& failure) {
   const bool clients = failure.status < 500;
-  (clients ? worker_.counters.invalid : worker_.counters.upstream_fault).add();
+  worker_.counters.error.add();
+  if (!clients) worker_.counters.upstream_fault.add();
   unwanted_ = std::move(exchange_.request_body());
   unwanted_.drop();
   const bool close = clients || !traits_.keep_alive;
@@ -247,7 +254,7 @@ void Session::on_failure(const Failure& failure) {
 }
 
 void Session::on_broken() {
-  worker_.counters.client_gone.add();
+  if (!counted_) worker_.counters.error.add();
   client_->reset();
   end();
 }

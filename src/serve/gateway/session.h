@@ -48,7 +48,7 @@ class Session final : public net::Session, public net::Connection::Owner, public
   void on_output(net::Connection& client) override;
 
   // Exchange::Owner
-  bool must_close() const override { return sessions_.draining(); }
+  bool begin_response() override;
   void on_response_done(bool keep) override;
   void on_failure(const Failure& failure) override;
   void on_broken() override;
@@ -113,6 +113,7 @@ class Session final : public net::Session, public net::Connection::Owner, public
 
   State state_ = State::kHead;
   bool advancing_ = false;
+  bool counted_ = false;      // the admitted request, in the metrics
   bool held_back_ = false;    // requests wait, since too many answers do
   bool head_timed_ = false;   // the deadline is the one of the head being read
   bool close_after_ = false;  // the answer said that the connection ends

@@ -4,7 +4,7 @@ namespace weir::gateway {
 namespace {
 
 metrics::Counter outcome(metrics::Registry& registry, std::string_view name) {
-  return registry.counter("weir_requests_total", "Requests by listener and outcome.",
+  return registry.counter("weir_requests_total", "Requests by what became of them.",
                           {{"listener", "gateway"}, {"outcome", std::string(name)}});
 }
 
@@ -13,13 +13,10 @@ metrics::Counter outcome(metrics::Registry& registry, std::string_view name) {
 Counters::Counters(metrics::Registry& registry)
     : allowed(outcome(registry, "allowed")),
       denied(outcome(registry, "denied")),
-      invalid(outcome(registry, "invalid")),
+      error(outcome(registry, "error")),
       upstream_fault(
           registry.counter("weir_upstream_faults_total",
-                           "Admitted requests that the gateway answered with 502, 503 or 504.")),
-      client_gone(registry.counter(
-          "weir_broken_exchanges_total",
-          "Admitted requests whose client left, or whose response was cut short.")) {}
+                           "Admitted requests that the gateway answered with 502, 503 or 504.")) {}
 
 const policy::Policy& Worker::policy() {
   std::shared_ptr<const engine::CompiledPolicy> now = engine.current();

@@ -18,11 +18,11 @@ namespace weir::gateway {
 struct Counters {
   explicit Counters(metrics::Registry& registry);
 
-  metrics::Counter allowed;  // admitted, whatever the upstream made of it
+  // Each request is one of these three.
+  metrics::Counter allowed;  // admitted, and its response began
   metrics::Counter denied;
-  metrics::Counter invalid;         // answered 4xx by the gateway: not HTTP, or too slow
-  metrics::Counter upstream_fault;  // admitted, and answered 502, 503 or 504 by the gateway
-  metrics::Counter client_gone;     // admitted, and the client left before its response was whole
+  metrics::Counter error;           // not HTTP or too slow; or admitted, and without a response
+  metrics::Counter upstream_fault;  // of those: answered 502, 503 or 504
 };
 
 struct Worker {
