@@ -4,6 +4,7 @@
 #include <span>
 #include <utility>
 
+#include "base/wide.h"
 #include "library/combine.h"
 
 namespace weir::library {
@@ -27,14 +28,7 @@ Backend::Taken StoreBackend::take(std::uint64_t cost, Instant now) {
   const std::vector<store::Charge> asked = charges(cost);
   std::vector<store::Answer> answers(asked.size());
   const store::Admission admission = store_.charge_now(asked, now, answers);
-  const std::size_t named_one =
-      named(answers.size(), admission.admitted,
-            [&answers](std::size_t i) -> const Verdict& { return answers[i].verdict; });
-  Taken taken{answers[named_one].verdict, admission.at};
-  for (const store::Answer& answer : answers) {
-    if (admission) taken.verdict.delay = std::max(taken.verdict.delay, answer.verdict.delay);
-  }
-  return taken;
+  return Taken{combined(answers, admission.admitted), admission.at};
 }
 
 Backend::Taken StoreBackend::reserve(std::uint64_t cost, Duration most_delay, Instant now) {

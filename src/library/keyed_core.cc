@@ -1,0 +1,167 @@
+#include "library/keyed_core.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
+
+#include "library/combine.h"
+
+namespace weir::library {
+
+Result<std::shared_ptr<const Rules>> Rules::make(const std::vector<Numbers>& numbers) {
+  if (numbers.empty() || numbers.size() > store::kMaxCharges) {
+    return Error{ErrorCode::kInvalid, "a limiter has " + std::to_string(numbers.size()) +
+                                          " sets of numbers, must be 1 to 64"};
+  }
+  auto compiled = std::make_shared<Rules>();
+  for (const Numbers& set : numbers) {
+    auto rule = limit::Rule::make(set);
+    if (!rule) return rule.error();
+    compiled->rules.push_back(*std::move(rule));
+  }
+  return std::shared_ptr<const Rules>(std::move(compiled));
+}
+
+bool Rules::same_numbers(const Rules& other) const {
+  return std::equal(rules.begin(), rules.end(), other.rules.begin(), other.rules.end(),
+                    [](const auto& a, const auto& b) { return a.numbers() == b.numbers(); });
+}
+
+StoreCore::StoreCore(const StoreOptions& options)
+    : memory(store::MemoryOptions{.max_keys = options.max_keys}),
+      clock(options.clock != nullptr ? *options.clock : system_clock()) {}
+
+bool StoreCore::claim(std::string_view name) {
+  const std::lock_guard lock(mutex_);
+  return names_.emplace(name).second;
+}
+
+void StoreCore::release(std::string_view name) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = names_.find(name); found != names_.end()) names_.erase(found);
+}
+
+bool Blocks::add(std::string_view key, std::int64_t until, std::int64_t now) {
+  const std::lock_guard lock(mutex_);
+  if (until_.size() >= kMost && !until_.contains(key)) {
+    std::erase_if(until_, [now](const auto& block) { return block.second <= now; });
+    if (until_.size() >= kMost) return false;
+  }
+  until_.insert_or_assign(std::string(key), until);
+  count_.store(until_.size(), std::memory_order_release);
+  return true;
+}
+
+void Blocks::remove(std::string_view key) {
+  if (count_.load(std::memory_order_acquire) == 0) return;
+  const std::lock_guard lock(mutex_);
+  if (const auto found = until_.find(key); found != until_.end()) until_.erase(found);
+  count_.store(until_.size(), std::memory_order_release);
+}
+
+std::optional<std::int64_t> Blocks::find(std::string_view key, std::int64_t now) {
+  if (count_.load(std::memory_order_acquire) == 0) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  const auto found = until_.find(key);
+  if (found == until_.end()) return std::nullopt;
+  if (found->second > now) return found->second;
+  until_.erase(found);
+  count_.store(until_.size(), std::memory_order_release);
+  return std::nullopt;
+}
+
+KeyedCore::KeyedCore(std::string name, std::shared_ptr<const Rules> rules,
+                     std::shared_ptr<StoreCore> store)
+    : name_(std::move(name)),
+      store_(std::move(store)),
+      versions_{std::move(rules)},
+      rules_(versions_[0].get()) {
+  counters_.push_back(name_);
+  // As the sets of one limit of a policy are told apart; no name of a limiter has a NUL.
+  for (std::size_t i = 1; i < store::kMaxCharges; ++i) {
+    counters_.push_back(name_ + '\0' + std::to_string(i));
+  }
+}
+
+bool KeyedCore::use(std::shared_ptr<const Rules> rules) {
+  const std::lock_guard lock(versions_mutex_);
+  auto version = std::find_if(versions_.begin(), versions_.end(),
+                              [&](const auto& known) { return known->same_numbers(*rules); });
+  if (version == versions_.end()) {
+    if (versions_.size() >= kMostVersions) return false;
+    version = versions_.insert(version, std::move(rules));
+  }
+  rules_.store(version->get(), std::memory_order_release);
+  return true;
+}
+
+KeyedCore::~KeyedCore() {
+  store_->release(name_);
+}
+
+void KeyedCore::add(const Rules& rules, std::string_view key, std::uint64_t cost,
+                    Charges& charges) const {
+  for (std::size_t i = 0; i < rules.rules.size(); ++i) {
+    store::Charge& charge = charges.emplace_back();
+    charge.rule = &rules.rules[i];
+    charge.counter = counters_[i];
+    charge.key = key;
+    charge.cost = cost;
+  }
+}
+
+KeyedCore::Taken KeyedCore::take(const Rules& rules, std::string_view key, std::uint64_t cost,
+                                 Instant now) {
+  if (const auto no = cost > 0 ? blocked(rules, key, now) : std::nullopt) return Taken{*no, now};
+  if (rules.rules.size() == 1) {
+    const store::Charge charge{.rule = &rules.rules[0],
+                               .counter = counters_[0],
+                               .key = key,
+                               .cost = cost,
+                               .shadow = false,
+                               .charged_at = std::nullopt};
+    store::Answer answer;
+    const auto admission =
+        store_->memory.charge_now(std::span(&charge, 1), now, std::span(&answer, 1));
+    return Taken{answer.verdict, admission.at};
+  }
+  Charges charges;
+  add(rules, key, cost, charges);
+  boost::container::small_vector<store::Answer, 4> answers(charges.size());
+  const auto admission = store_->memory.charge_now(charges, now, answers);
+  return Taken{combined(answers, admission.admitted), admission.at};
+}
+
+void KeyedCore::refund(std::string_view key, std::uint64_t cost, Instant now,
+                       std::optional<Instant> charged_at) {
+  const Rules& current = rules();
+  Charges charges;
+  add(current, key, cost, charges);
+  for (store::Charge& charge : charges) charge.charged_at = charged_at;
+  store_->memory.refund(charges, now);
+}
+
+// WHY in steps: taking more than is left is refused whole. Another caller may come between; then
+// less is left to take, and it is asked again, a few times.
+void KeyedCore::penalty(std::string_view key, std::uint64_t cost, Instant now) {
+  constexpr int kMostTries = 16;
+  const Rules& current = rules();
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    const std::uint64_t left = take(current, key, 0, now).verdict.remaining;
+    if (left == 0 || take(current, key, std::min(cost, left), now).verdict.allowed()) return;
+  }
+}
+
+std::optional<Verdict> KeyedCore::blocked(const Rules& rules, std::string_view key, Instant now) {
+  const std::int64_t ns = limit::read(limit::Timeline::kSteady, now);
+  const auto until = blocks_.find(key, ns);
+  if (!until) return std::nullopt;
+  Verdict verdict = take(rules, key, 0, now).verdict;
+  verdict.outcome = Outcome::kDenied;
+  verdict.retry_after = Duration(*until - ns);
+  verdict.reset_after = std::max(verdict.reset_after, verdict.retry_after);
+  return verdict;
+}
+
+}  // namespace weir::library

@@ -1,0 +1,114 @@
+// KeyedCore and StoreCore: what stands behind the public KeyedLimiter and Store.
+//
+// THREADS: any.
+
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <boost/container/small_vector.hpp>
+
+#include "limit/rule.h"
+#include "store/memory/memory_store.h"
+#include "weir/keyed_limiter.h"
+
+namespace weir::library {
+
+// Sets of numbers, compiled.
+struct Rules {
+  std::vector<limit::Rule> rules;
+  static Result<std::shared_ptr<const Rules>> make(const std::vector<Numbers>& numbers);
+  bool same_numbers(const Rules& other) const;
+};
+
+class StoreCore {
+ public:
+  explicit StoreCore(const StoreOptions& options);
+
+  store::MemoryStore memory;
+  const Clock& clock;
+
+  bool claim(std::string_view name);
+  void release(std::string_view name);
+
+ private:
+  std::mutex mutex_;
+  std::set<std::string, std::less<>> names_;  // one for each limiter that lives
+};
+
+// The keys that are refused until a moment. Costs one load while there are none.
+class Blocks {
+ public:
+  static constexpr std::size_t kMost = 65'536;
+
+  // False when there is no room.
+  bool add(std::string_view key, std::int64_t until, std::int64_t now);
+  void remove(std::string_view key);
+  // Until when, if after `now`.
+  std::optional<std::int64_t> find(std::string_view key, std::int64_t now);
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view key) const {
+      return std::hash<std::string_view>{}(key);
+    }
+  };
+  std::atomic<std::size_t> count_{0};
+  std::mutex mutex_;
+  std::unordered_map<std::string, std::int64_t, Hash, std::equal_to<>> until_;
+};
+
+class KeyedCore {
+ public:
+  static constexpr std::size_t kMostVersions = 4096;
+
+  KeyedCore(std::string name, std::shared_ptr<const Rules> rules, std::shared_ptr<StoreCore> store);
+  ~KeyedCore();
+
+  using Charges = boost::container::small_vector<store::Charge, 4>;
+
+  StoreCore& store() { return *store_; }
+  Instant or_now(std::optional<Instant> now) const { return now ? *now : store_->clock.now(); }
+  // The numbers in force; they live as long as this, so that a call finishes under those it began
+  // with and pays nothing for it.
+  const Rules& rules() const { return *rules_.load(std::memory_order_acquire); }
+  // False when there is no room for more versions.
+  bool use(std::shared_ptr<const Rules> rules);
+  Blocks& blocks() { return blocks_; }
+
+  // Adds the counters that a call meets. The rules outlive the charges.
+  void add(const Rules& rules, std::string_view key, std::uint64_t cost, Charges& charges) const;
+
+  struct Taken {
+    Verdict verdict;
+    Instant at;
+  };
+  Taken take(const Rules& rules, std::string_view key, std::uint64_t cost, Instant now);
+  void refund(std::string_view key, std::uint64_t cost, Instant now,
+              std::optional<Instant> charged_at);
+  // Takes what is left, at most `cost`.
+  void penalty(std::string_view key, std::uint64_t cost, Instant now);
+  std::optional<Verdict> blocked(const Rules& rules, std::string_view key, Instant now);
+
+ private:
+  std::string name_;
+  std::vector<std::string> counters_;  // one for each set of numbers
+  std::shared_ptr<StoreCore> store_;
+  std::mutex versions_mutex_;
+  std::vector<std::shared_ptr<const Rules>> versions_;  // all that were in force, each once
+  std::atomic<const Rules*> rules_;
+  Blocks blocks_;
+};
+
+}  // namespace weir::library

@@ -1,0 +1,206 @@
+#include "weir/keyed_limiter.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/naming.h"
+#include "library/keyed_core.h"
+
+namespace weir {
+
+using library::KeyedCore;
+using library::Rules;
+
+Store Store::memory(const StoreOptions& options) {
+  return Store(std::make_shared<library::StoreCore>(options));
+}
+
+std::size_t Store::keys() const {
+  return core_->memory.keys();
+}
+
+std::uint64_t Store::evictions() const {
+  return core_->memory.evictions();
+}
+
+std::size_t Store::sweep(std::optional<Instant> now) {
+  return core_->memory.sweep(now ? *now : core_->clock.now());
+}
+
+Result<Override> Override::make(const Numbers& numbers) {
+  return make(std::vector<Numbers>{numbers});
+}
+
+Result<Override> Override::make(const std::vector<Numbers>& numbers) {
+  auto rules = Rules::make(numbers);
+  if (!rules) return rules.error();
+  return Override(*std::move(rules));
+}
+
+void KeyedTicket::cancel(std::optional<Instant> now) {
+  settle(0, now);
+}
+
+void KeyedTicket::settle(std::uint64_t actual, std::optional<Instant> now) {
+  if (core_ == nullptr) return;
+  const Instant at = core_->or_now(now);
+  if (actual < cost_) core_->refund(key_, cost_ - actual, at, charged_at_);
+  if (actual > cost_) core_->penalty(key_, actual - cost_, at);
+  core_ = nullptr;
+}
+
+Result<KeyedLimiter> KeyedLimiter::make(std::string_view name, const Numbers& numbers,
+                                        const StoreOptions& options) {
+  return make(name, {numbers}, Store::memory(options));
+}
+
+Result<KeyedLimiter> KeyedLimiter::make(std::string_view name, const std::vector<Numbers>& numbers,
+                                        const Store& store) {
+  auto rules = Rules::make(numbers);
+  if (!rules) return rules.error();
+  if (name.empty() || name.find('\0') != std::string_view::npos) {
+    return Error{ErrorCode::kInvalid, "the name of a limiter is empty or has a NUL; give it one"};
+  }
+  if (!store.core_->claim(name)) {
+    return Error{ErrorCode::kInvalid, "a limiter named '" + std::string(name) +
+                                          "' is on this store already; give this one another name"};
+  }
+  return KeyedLimiter(
+      std::make_unique<KeyedCore>(std::string(name), *std::move(rules), store.core_));
+}
+
+KeyedLimiter::KeyedLimiter(std::unique_ptr<KeyedCore> core) : core_(std::move(core)) {}
+KeyedLimiter::KeyedLimiter(KeyedLimiter&& other) noexcept = default;
+KeyedLimiter& KeyedLimiter::operator=(KeyedLimiter&& other) noexcept = default;
+KeyedLimiter::~KeyedLimiter() = default;
+
+bool KeyedLimiter::allow(std::string_view key, std::uint64_t cost, std::optional<Instant> now) {
+  return check(key, cost, now).allowed();
+}
+
+Verdict KeyedLimiter::check(std::string_view key, std::uint64_t cost, std::optional<Instant> now) {
+  return core_->take(core_->rules(), key, cost, core_->or_now(now)).verdict;
+}
+
+Verdict KeyedLimiter::check(std::string_view key, const Override& numbers, std::uint64_t cost,
+                            std::optional<Instant> now) {
+  return core_->take(*numbers.rules_, key, cost, core_->or_now(now)).verdict;
+}
+
+void KeyedLimiter::check_batch(std::span<const KeyedCall> calls, std::span<Verdict> verdicts,
+                               std::optional<Instant> now) {
+  const Instant at = core_->or_now(now);
+  const Rules& rules = core_->rules();
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    verdicts[i] = core_->take(rules, calls[i].key, calls[i].cost, at).verdict;
+  }
+}
+
+KeyedTicket KeyedLimiter::take(std::string_view key, std::uint64_t cost,
+                               std::optional<Instant> now) {
+  const KeyedCore::Taken taken = core_->take(core_->rules(), key, cost, core_->or_now(now));
+  KeyedTicket ticket;
+  ticket.verdict_ = taken.verdict;
+  if (!taken.verdict.allowed() || cost == 0) return ticket;
+  ticket.core_ = core_.get();
+  ticket.key_ = key;
+  ticket.cost_ = cost;
+  ticket.charged_at_ = taken.at;
+  return ticket;
+}
+
+Portion KeyedLimiter::allow_at_most(std::string_view key, std::uint64_t most,
+                                    std::optional<Instant> now) {
+  const Instant at = core_->or_now(now);
+  const Rules& rules = core_->rules();
+  // Another caller may take some between the two steps; what he took is not there to be offered.
+  for (;;) {
+    const std::uint64_t left = core_->take(rules, key, 0, at).verdict.remaining;
+    const std::uint64_t wanted = std::min(most, left);
+    Portion portion;
+    portion.verdict =
+        core_->take(rules, key, wanted > 0 ? wanted : std::min<std::uint64_t>(most, 1), at).verdict;
+    if (portion.verdict.allowed()) {
+      portion.taken = wanted > 0 ? wanted : std::min<std::uint64_t>(most, 1);
+    }
+    if (portion.taken > 0 || wanted <= 1) return portion;
+    most = wanted - 1;
+  }
+}
+
+void KeyedLimiter::refund(std::string_view key, std::uint64_t cost, std::optional<Instant> now) {
+  core_->refund(key, cost, core_->or_now(now), std::nullopt);
+}
+
+void KeyedLimiter::penalty(std::string_view key, std::uint64_t cost, std::optional<Instant> now) {
+  core_->penalty(key, cost, core_->or_now(now));
+}
+
+void KeyedLimiter::reset(std::string_view key) {
+  core_->blocks().remove(key);
+  const Rules& rules = core_->rules();
+  KeyedCore::Charges charges;
+  core_->add(rules, key, 0, charges);
+  core_->store().memory.reset(charges);
+}
+
+Result<bool> KeyedLimiter::block(std::string_view key, Duration duration,
+                                 std::optional<Instant> now) {
+  const std::int64_t ns = limit::read(limit::Timeline::kSteady, core_->or_now(now));
+  const std::int64_t span = std::clamp<std::int64_t>(duration.count(), 0, limit::kMaxSpanNs);
+  if (span == 0) {
+    core_->blocks().remove(key);
+  } else if (!core_->blocks().add(key, ns + span, ns)) {
+    return Error{ErrorCode::kExhausted,
+                 "65536 keys are blocked already; lift some, or let them end"};
+  }
+  return true;
+}
+
+Result<bool> KeyedLimiter::update(const Numbers& numbers) {
+  auto rules = Rules::make({numbers});
+  if (!rules) return rules.error();
+  if (!core_->use(*std::move(rules))) {
+    return Error{ErrorCode::kExhausted,
+                 "4096 sets of numbers have been in force already; make a new limiter"};
+  }
+  return true;
+}
+
+Result<Together::Answer> Together::check(std::span<const Part> parts, std::optional<Instant> now) {
+  if (parts.empty()) return Error{ErrorCode::kInvalid, "no limits to check together"};
+  KeyedCore::Charges charges;
+  std::vector<std::size_t> owners;
+  library::StoreCore& store = parts[0].limiter->core_->store();
+  const Instant at = parts[0].limiter->core_->or_now(now);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    KeyedCore& core = *parts[i].limiter->core_;
+    if (&core.store() != &store) {
+      return Error{ErrorCode::kInvalid,
+                   "limits of different stores cannot be charged together; make them on one"};
+    }
+    for (std::size_t j = 0; j < i; ++j) {
+      if (parts[j].limiter->core_ == parts[i].limiter->core_ && parts[j].key == parts[i].key) {
+        return Error{ErrorCode::kInvalid, "one limit and key twice; add up their costs"};
+      }
+    }
+    const Rules& rules = core.rules();
+    if (charges.size() + rules.rules.size() > store::kMaxCharges) {
+      return Error{ErrorCode::kInvalid, "more than 64 counters in one request; ask for fewer"};
+    }
+    if (const auto no = parts[i].cost > 0 ? core.blocked(rules, parts[i].key, at) : std::nullopt) {
+      return Answer{*no, i};
+    }
+    core.add(rules, parts[i].key, parts[i].cost, charges);
+    owners.resize(charges.size(), i);
+  }
+  std::vector<store::Answer> answers(charges.size());
+  store.memory.charge_now(charges, at, answers);
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < answers.size(); ++i) {
+    if (engine::is_named_over(answers[i].verdict, answers[best].verdict)) best = i;
+  }
+  return Answer{answers[best].verdict, owners[best]};
+}
+
+}  // namespace weir

@@ -1,0 +1,174 @@
+#include "weir/keyed_limiter.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace weir {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+const TokenBucket kFive{{1, seconds(1)}, 5};
+
+KeyedLimiter make(const Numbers& numbers, std::size_t max_keys = 1000) {
+  auto limiter = KeyedLimiter::make("test", numbers, {.max_keys = max_keys});
+  EXPECT_TRUE(limiter.has_value());
+  return *std::move(limiter);
+}
+
+TEST(KeyedLimiter, CountsEachKeyApart) {  // T27
+  KeyedLimiter limiter = make(TokenBucket{{1, seconds(1)}, 1});
+  for (const std::string& key : {std::string("a"), std::string(""), std::string("a\0", 2),
+                                 std::string("{a}"), std::string(1 << 20, 'a')}) {
+    EXPECT_TRUE(limiter.allow(key, 1, at_ns(0)));
+    EXPECT_FALSE(limiter.allow(key, 1, at_ns(0)));
+  }
+}
+
+TEST(KeyedLimiter, KeepsTheKeysOfTwoLimitersOnOneStoreApart) {  // T42
+  const Store store = Store::memory();
+  auto first = KeyedLimiter::make("a", {TokenBucket{{1, seconds(1)}, 1}}, store);
+  auto second = KeyedLimiter::make("b", {TokenBucket{{1, seconds(3600)}, 1}}, store);
+  ASSERT_TRUE(first && second);
+  EXPECT_FALSE(KeyedLimiter::make("a", {kFive}, store).has_value());
+  EXPECT_TRUE(first->allow("k", 1, at_ns(0)));
+  EXPECT_TRUE(second->allow("k", 1, at_ns(0)));
+  EXPECT_TRUE(first->allow("k", 1, at_ns(kSecond)));
+  EXPECT_FALSE(second->allow("k", 1, at_ns(kSecond)));
+}
+
+TEST(KeyedLimiter, DecidesByOtherNumbersWhereTheCallerKnowsBetter) {
+  KeyedLimiter limiter = make(kFive);
+  const Override premium = *Override::make(TokenBucket{{10, seconds(1)}, 50});
+  EXPECT_EQ(limiter.check("k", premium, 1, at_ns(0)).remaining, 49u);
+  EXPECT_EQ(limiter.check("k", premium, 40, at_ns(0)).remaining, 9u);
+  EXPECT_EQ(limiter.check("k", 1, at_ns(0)).remaining, 4u) << "what is left stays left, clamped";
+  EXPECT_FALSE(Override::make(TokenBucket{{1, seconds(1)}, 1ULL << 62}).has_value());
+}
+
+TEST(KeyedLimiter, DecidesABatchInOrderAndEachCallOnItsOwn) {
+  KeyedLimiter limiter = make(kFive);
+  const std::array<KeyedCall, 4> calls = {{{"a", 4}, {"a", 4}, {"b", 5}, {"a", 1}}};
+  std::array<Verdict, 4> verdicts;
+  limiter.check_batch(calls, verdicts, at_ns(0));
+  EXPECT_TRUE(verdicts[0].allowed());
+  EXPECT_FALSE(verdicts[1].allowed());
+  EXPECT_TRUE(verdicts[2].allowed());
+  EXPECT_TRUE(verdicts[3].allowed());
+}
+
+TEST(KeyedLimiter, BlocksAKeyForAWhile) {
+  KeyedLimiter limiter = make(kFive);
+  ASSERT_TRUE(limiter.block("bad", seconds(10), at_ns(0)));
+  EXPECT_EQ(limiter.check("bad", 1, at_ns(kSecond)).retry_after, seconds(9));
+  EXPECT_TRUE(limiter.peek("bad", at_ns(kSecond)).allowed());
+  EXPECT_TRUE(limiter.allow("good", 1, at_ns(kSecond)));
+  EXPECT_FALSE(limiter.allow("bad", 1, at_ns(10 * kSecond - 1)));
+  EXPECT_TRUE(limiter.allow("bad", 1, at_ns(10 * kSecond)));
+  ASSERT_TRUE(limiter.block("bad", seconds(1'000'000'000), at_ns(10 * kSecond)));  // T44
+  EXPECT_FALSE(limiter.allow("bad", 1, at_ns(11 * kSecond)));
+  limiter.reset("bad");
+  EXPECT_TRUE(limiter.allow("bad", 5, at_ns(11 * kSecond)));
+}
+
+TEST(KeyedLimiter, RefusesToBlockMoreKeysThanItHolds) {
+  KeyedLimiter limiter = make(kFive);
+  for (int i = 0; i < 65'536; ++i) {
+    ASSERT_TRUE(limiter.block(std::to_string(i), seconds(1), at_ns(0)));
+  }
+  EXPECT_EQ(limiter.block("one more", seconds(1), at_ns(0)).error().code, ErrorCode::kExhausted);
+  EXPECT_TRUE(limiter.block("one more", seconds(1), at_ns(kSecond))) << "the others have ended";
+}
+
+TEST(KeyedLimiter, TakesAtMostWhatIsThere) {  // T50
+  KeyedLimiter limiter = make(kFive);
+  EXPECT_EQ(limiter.allow_at_most("k", 3, at_ns(0)).taken, 3u);
+  EXPECT_EQ(limiter.allow_at_most("k", 3, at_ns(0)).taken, 2u);
+  const Portion none = limiter.allow_at_most("k", 3, at_ns(0));
+  EXPECT_EQ(none.taken, 0u);
+  EXPECT_EQ(none.verdict.retry_after, seconds(1));
+}
+
+TEST(KeyedLimiter, SettlesACallInTheWindowThatWasCharged) {  // T38
+  KeyedLimiter limiter = make(FixedWindow{5, Duration(seconds(1))});
+  KeyedTicket ticket = limiter.take("k", 3, at_ns(kSecond - 1));
+  ASSERT_TRUE(ticket.granted());
+  ASSERT_TRUE(limiter.allow("k", 2, at_ns(kSecond)));
+  ticket.settle(1, at_ns(kSecond));
+  EXPECT_EQ(limiter.peek("k", at_ns(kSecond)).remaining, 3u) << "the new window is not touched";
+  KeyedTicket dear = limiter.take("k", 1, at_ns(kSecond));
+  dear.settle(100, at_ns(kSecond));
+  EXPECT_EQ(limiter.peek("k", at_ns(kSecond)).remaining, 0u);
+}
+
+TEST(KeyedLimiter, GivesBackASlotOfConcurrencyByItsTicket) {
+  KeyedLimiter limiter = make(Concurrency{1, seconds(60)});
+  KeyedTicket ticket = limiter.take("k", 1, at_ns(0));
+  EXPECT_FALSE(limiter.allow("k", 1, at_ns(1)));
+  ticket.cancel(at_ns(2));
+  EXPECT_TRUE(limiter.allow("k", 1, at_ns(3)));
+  EXPECT_TRUE(limiter.allow("k", 1, at_ns(60 * kSecond + 3))) << "a lost holder's slot comes back";
+}
+
+TEST(KeyedLimiter, ConvertsEveryKeyWhenItsNumbersChange) {
+  KeyedLimiter limiter = make(TokenBucket{{1, seconds(1)}, 10});
+  ASSERT_TRUE(limiter.allow("k", 10, at_ns(0)));
+  ASSERT_TRUE(limiter.update(TokenBucket{{1, seconds(1)}, 20}));
+  EXPECT_FALSE(limiter.allow("k", 1, at_ns(0)));
+  EXPECT_TRUE(limiter.allow("fresh", 20, at_ns(0)));
+}
+
+TEST(Together, ChargesAllOrNone) {  // T19
+  const Store store = Store::memory();
+  KeyedLimiter global = *KeyedLimiter::make("global", {TokenBucket{{1, seconds(1)}, 100}}, store);
+  KeyedLimiter per_ip = *KeyedLimiter::make("ip", {TokenBucket{{1, seconds(1)}, 1}}, store);
+  int allowed = 0;
+  for (int i = 0; i < 100; ++i) {
+    const Together::Part parts[] = {{&global, ""}, {&per_ip, "10.0.0.1"}};
+    const auto answer = Together::check(parts, at_ns(0));
+    ASSERT_TRUE(answer);
+    allowed += answer->verdict.allowed();
+    EXPECT_EQ(answer->named, 1u) << "the smaller share, then the longer wait";
+  }
+  EXPECT_EQ(allowed, 1);
+  EXPECT_EQ(global.peek("", at_ns(0)).remaining, 99u);
+}
+
+TEST(Together, SaysWhatCannotBeChargedTogether) {
+  KeyedLimiter one = make(kFive);
+  KeyedLimiter other = make(kFive);
+  const Together::Part stores[] = {{&one, "k"}, {&other, "k"}};
+  EXPECT_FALSE(Together::check(stores, at_ns(0)).has_value());
+  const Together::Part twice[] = {{&one, "k"}, {&one, "k"}};
+  EXPECT_FALSE(Together::check(twice, at_ns(0)).has_value());
+  EXPECT_FALSE(Together::check({}, at_ns(0)).has_value());
+}
+
+TEST(KeyedLimiter, AdmitsExactlyTheLimitToManyThreads) {  // K087
+  KeyedLimiter limiter = make(FixedWindow{100, Duration(seconds(60))});
+  std::atomic<int> allowed{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 125; ++i) allowed += limiter.allow("k", 1, at_ns(0));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(allowed.load(), 100);
+}
+
+TEST(KeyedLimiter, HoldsNoMoreKeysThanItMayAndForgetsTheIdle) {  // K091, K093
+  const Store store = Store::memory({.max_keys = 3});
+  KeyedLimiter limiter = *KeyedLimiter::make("k", {kFive}, store);
+  for (const char* key : {"", "a", "b", "c", "d", "e"}) limiter.allow(key, 1, at_ns(0));
+  EXPECT_LE(store.keys(), 3u);
+}
+
+}  // namespace
+}  // namespace weir
