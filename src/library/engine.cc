@@ -1,0 +1,158 @@
+#include "weir/engine.h"
+
+#include <utility>
+
+#include "engine/answer.h"
+#include "engine/compiled_policy.h"
+#include "engine/sent_attributes.h"
+#include "library/engine_core.h"
+
+namespace weir {
+
+using library::EngineCore;
+
+namespace library {
+namespace {
+
+// The policy, or everything that is wrong with it.
+Result<policy::Policy> usable(policy::Loaded loaded) {
+  if (!loaded.policy) {
+    Error error{ErrorCode::kInvalid, ""};
+    for (const policy::Diagnostic& mistake : loaded.mistakes) {
+      if (!error.message.empty()) error.message += '\n';
+      error.message += mistake.to_line();
+    }
+    return error;
+  }
+  const std::string& url = loaded.policy->store.url;
+  if (!url.starts_with("memory:")) {
+    return Error{ErrorCode::kUnsupported,
+                 loaded.policy->file +
+                     ": the store is not in this process; use memory:// here, or "
+                     "ask a running weir through its check API"};
+  }
+  return *std::move(loaded.policy);
+}
+
+policy::Format format_of(Engine::Format format) {
+  return format == Engine::Format::kToml ? policy::Format::kToml : policy::Format::kYaml;
+}
+
+policy::Loaded load_text(std::string text, Engine::Format format) {
+  return policy::load_text("policy", std::move(text), format_of(format));
+}
+
+}  // namespace
+
+EngineCore::EngineCore(std::size_t max_keys, const Clock& clock)
+    : store_(store::MemoryOptions{.max_keys = max_keys}), engine_(store_), clock_(clock) {}
+
+Result<std::unique_ptr<EngineCore>> EngineCore::make(policy::Loaded loaded,
+                                                     const EngineOptions& options) {
+  auto policy = usable(std::move(loaded));
+  if (!policy) return policy.error();
+  const Clock& clock = options.clock != nullptr ? *options.clock : system_clock();
+  std::unique_ptr<EngineCore> core(new EngineCore(policy->store.max_keys, clock));
+  if (auto installed = core->engine_.install(*std::move(policy)); !installed) {
+    return installed.error();
+  }
+  return core;
+}
+
+Result<bool> EngineCore::reload(policy::Loaded loaded) {
+  auto policy = usable(std::move(loaded));
+  if (!policy) return policy.error();
+  const std::lock_guard lock(installing_);
+  return engine_.install(*std::move(policy));
+}
+
+void EngineCore::check(std::span<const AttributeValue> attributes,
+                       std::optional<std::uint64_t> cost, std::optional<Instant> now,
+                       const weir::Engine::Done& done) {
+  const auto current = engine_.current();
+  engine::SentAttributes sent;
+  for (const AttributeValue& attribute : attributes) {
+    if (auto bad = sent.add(attribute.name, attribute.value, current->policy())) {
+      done(Error{ErrorCode::kInvalid, bad->field + " " + bad->message});
+      return;
+    }
+  }
+  engine_.decide(sent, now ? *now : clock_.now(), cost,
+                 [&done](engine::Decision decision) { done(shown(std::move(decision))); });
+}
+
+weir::Decision EngineCore::shown(engine::Decision decision) {
+  weir::Decision answer;
+  answer.allowed = decision.allowed;
+  answer.source = decision.source;
+  answer.reason = decision.reason;
+  answer.delay = decision.delay;
+  if (const engine::LimitDecision* named = decision.named_limit()) {
+    answer.limit = named->name;
+    answer.verdict = named->verdict;
+  }
+  for (const engine::LimitDecision& met : decision.limits) {
+    answer.limits.push_back(
+        {std::string(met.name), met.verdict, met.shadow, met.source, met.reason});
+  }
+  answer.inner_ = std::make_shared<const engine::Decision>(std::move(decision));
+  return answer;
+}
+
+}  // namespace library
+
+HttpAnswer Decision::http() const {
+  HttpAnswer answer;
+  if (!inner_) return answer;
+  engine::AnswerHeaders headers;
+  headers.fill(*inner_);
+  for (std::size_t i = 0; i < headers.size(); ++i) {
+    answer.headers.emplace_back(headers[i].name, headers[i].value);
+  }
+  if (allowed) return answer;
+  answer.status = engine::refusal_status(*inner_);
+  const bool problem = inner_->policy->policy().response.body == policy::BodyFormat::kProblemJson;
+  answer.content_type = problem ? "application/problem+json" : "application/json";
+  engine::append_refusal_body(*inner_, answer.body);
+  return answer;
+}
+
+Engine::Engine(std::unique_ptr<EngineCore> core) : core_(std::move(core)) {}
+Engine::Engine(Engine&& other) noexcept = default;
+Engine& Engine::operator=(Engine&& other) noexcept = default;
+Engine::~Engine() = default;
+
+Result<Engine> Engine::from_file(const std::string& path, const EngineOptions& options) {
+  auto core = EngineCore::make(policy::load_file(path), options);
+  if (!core) return core.error();
+  return Engine(*std::move(core));
+}
+
+Result<Engine> Engine::from_text(std::string text, Format format, const EngineOptions& options) {
+  auto core = EngineCore::make(library::load_text(std::move(text), format), options);
+  if (!core) return core.error();
+  return Engine(*std::move(core));
+}
+
+Result<Decision> Engine::check(std::span<const AttributeValue> attributes,
+                               std::optional<std::uint64_t> cost, std::optional<Instant> now) {
+  std::optional<Result<Decision>> told;
+  core_->check(attributes, cost, now,
+               [&told](Result<Decision> answer) { told = std::move(answer); });
+  return *std::move(told);
+}
+
+void Engine::check_async(std::span<const AttributeValue> attributes,
+                         std::optional<std::uint64_t> cost, Done done) {
+  core_->check(attributes, cost, std::nullopt, done);
+}
+
+Result<bool> Engine::reload_file(const std::string& path) {
+  return core_->reload(policy::load_file(path));
+}
+
+Result<bool> Engine::reload_text(std::string text, Format format) {
+  return core_->reload(library::load_text(std::move(text), format));
+}
+
+}  // namespace weir

@@ -1,0 +1,40 @@
+// EngineCore: what stands behind the public Engine: a policy engine over a memory store.
+//
+// THREADS: as the public class.
+
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "engine/engine.h"
+#include "policy/load.h"
+#include "store/memory/memory_store.h"
+#include "weir/engine.h"
+
+namespace weir::library {
+
+class EngineCore {
+ public:
+  // ERRORS: as Engine::from_file().
+  static Result<std::unique_ptr<EngineCore>> make(policy::Loaded loaded,
+                                                  const EngineOptions& options);
+
+  void check(std::span<const AttributeValue> attributes, std::optional<std::uint64_t> cost,
+             std::optional<Instant> now, const weir::Engine::Done& done);
+  Result<bool> reload(policy::Loaded loaded);
+
+ private:
+  EngineCore(std::size_t max_keys, const Clock& clock);
+  static weir::Decision shown(engine::Decision decision);
+
+  store::MemoryStore store_;
+  engine::Engine engine_;
+  std::mutex installing_;
+  const Clock& clock_;
+};
+
+}  // namespace weir::library

@@ -1,0 +1,226 @@
+#include "weir/follower.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <limits>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "limit/state.h"
+#include "wire/structured_fields.h"
+
+namespace weir {
+namespace library {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::uint64_t kMostSeconds = 9'000'000'000;  // 285 years: fits in nanoseconds
+
+bool same_name(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
+    return std::tolower(static_cast<unsigned char>(x)) ==
+           std::tolower(static_cast<unsigned char>(y));
+  });
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+// A whole number, at most `most`; nothing for anything else.
+std::optional<std::uint64_t> number(std::string_view text, std::uint64_t most) {
+  text = trimmed(text);
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || end != text.data() + text.size()) return std::nullopt;
+  if (error == std::errc::result_out_of_range) return most;
+  return error == std::errc() ? std::optional(std::min(value, most)) : std::nullopt;
+}
+
+std::optional<unsigned> month_of(std::string_view name) {
+  constexpr std::array<std::string_view, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                                        "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  const auto found = std::find(kMonths.begin(), kMonths.end(), name);
+  if (found == kMonths.end()) return std::nullopt;
+  return static_cast<unsigned>(found - kMonths.begin()) + 1;
+}
+
+// "Sun, 06 Nov 1994 08:49:37 GMT", as Unix seconds.
+std::optional<std::int64_t> http_date(std::string_view text) {
+  text = trimmed(text);
+  if (text.size() != 29 || text.substr(3, 2) != ", " || !text.ends_with(" GMT")) {
+    return std::nullopt;
+  }
+  const auto month = month_of(text.substr(8, 3));
+  const auto day = number(text.substr(5, 2), 99);
+  const auto year = number(text.substr(12, 4), 9999);
+  const auto hour = number(text.substr(17, 2), 99);
+  const auto minute = number(text.substr(20, 2), 99);
+  const auto second = number(text.substr(23, 2), 99);
+  if (!month || !day || !year || !hour || !minute || !second) return std::nullopt;
+  using namespace std::chrono;
+  const year_month_day date{std::chrono::year(static_cast<int>(*year)), std::chrono::month(*month),
+                            std::chrono::day(static_cast<unsigned>(*day))};
+  if (!date.ok() || *hour > 23 || *minute > 59 || *second > 60) return std::nullopt;
+  const auto days = sys_days(date).time_since_epoch().count();
+  return std::int64_t{days} * 86'400 +
+         static_cast<std::int64_t>(*hour * 3600 + *minute * 60 + *second);
+}
+
+}  // namespace
+
+class FollowerCore {
+ public:
+  explicit FollowerCore(const FollowerOptions& options)
+      : options_(options), clock_(options.clock != nullptr ? *options.clock : system_clock()) {}
+
+  void obey(int status, std::span<const HeaderLine> headers, Instant now) {
+    Told told;
+    for (const HeaderLine& header : headers) read(header, now, told);
+    const std::lock_guard lock(mutex_);
+    const std::int64_t ns = limit::read(limit::Timeline::kSteady, now);
+    const bool refused = status == 429 || (status == 503 && told.retry);
+    if (refused) {
+      // The server's own word for it first; else its reset; else what the caller chose.
+      const Duration wait = told.retry ? *told.retry : told.reset.value_or(options_.default_wait);
+      shut_until_ = std::max(shut_until_, ns + bounded(wait).count());
+    }
+    if (!told.remaining) return;
+    left_ = refused ? 0 : *told.remaining;
+    reset_at_ = ns + bounded(told.reset.value_or(options_.default_wait)).count();
+  }
+
+  bool allow(Instant now) {
+    const std::lock_guard lock(mutex_);
+    if (wait_ns(now) > 0) return false;
+    if (known(now)) --*left_;
+    return true;
+  }
+
+  Duration wait(Instant now) {
+    const std::lock_guard lock(mutex_);
+    return Duration(wait_ns(now));
+  }
+
+  std::optional<std::uint64_t> remaining(Instant now) {
+    const std::lock_guard lock(mutex_);
+    return known(now) ? left_ : std::nullopt;
+  }
+
+  Instant or_now(std::optional<Instant> now) const { return now ? *now : clock_.now(); }
+
+ private:
+  // What one response said.
+  struct Told {
+    std::optional<std::uint64_t> remaining;
+    std::optional<Duration> reset;
+    std::optional<Duration> retry;
+    bool by_standard = false;  // RateLimit was there: it counts before X-RateLimit-*
+  };
+
+  void read(const HeaderLine& header, Instant now, Told& told) {
+    if (same_name(header.name, "retry-after")) {
+      if (const auto seconds = number(header.value, kMostSeconds)) {
+        told.retry = Duration(static_cast<std::int64_t>(*seconds) * kSecond);
+      } else if (const auto date = http_date(header.value)) {
+        told.retry = until(*date, now);
+      }
+    } else if (same_name(header.name, "ratelimit")) {
+      read_list(header.value, told);
+    } else if (same_name(header.name, "x-ratelimit-remaining") && !told.by_standard) {
+      if (const auto left = number(header.value, kMost)) told.remaining = *left;
+    } else if (same_name(header.name, "x-ratelimit-reset") && !told.by_standard) {
+      const auto seconds = number(header.value, kMostSeconds);
+      if (!seconds) return;
+      // A count of seconds from now, or, where that would be decades, a moment.
+      constexpr std::uint64_t kDecades = 1'000'000'000;
+      const auto value = static_cast<std::int64_t>(*seconds);
+      told.reset = *seconds < kDecades ? Duration(value * kSecond) : until(value, now);
+    }
+  }
+
+  // The item with the least left counts; among equals, the one with the longest wait.
+  static void read_list(std::string_view field, Told& told) {
+    const auto items = structured_fields::parse_list(field);
+    if (!items) return;
+    using Kind = structured_fields::Value::Kind;
+    for (const structured_fields::Item& item : *items) {
+      const auto* left = item.find("r");
+      if (left == nullptr || left->kind != Kind::kInteger || left->integer < 0) continue;
+      const auto* time = item.find("t");
+      const bool timed = time != nullptr && time->kind == Kind::kInteger && time->integer >= 0;
+      const auto seconds = timed ? std::min(static_cast<std::uint64_t>(time->integer), kMostSeconds)
+                                 : std::uint64_t{0};
+      const Duration reset(static_cast<std::int64_t>(seconds) * kSecond);
+      const auto count = static_cast<std::uint64_t>(left->integer);
+      if (told.by_standard && (count > *told.remaining ||
+                               (count == *told.remaining && reset <= told.reset.value_or(reset)))) {
+        continue;
+      }
+      told.by_standard = true;
+      told.remaining = count;
+      told.reset = timed ? std::optional(reset) : std::nullopt;
+    }
+  }
+
+  static Duration until(std::int64_t unix_seconds, Instant now) {
+    const std::int64_t moment = limit::within_reach(unix_seconds * kSecond);
+    return Duration(std::max<std::int64_t>(moment - limit::within_reach(now.wall_ns), 0));
+  }
+
+  Duration bounded(Duration wait) const {
+    return std::clamp(wait, Duration(0), std::min(options_.most_wait, Duration(limit::kMaxSpanNs)));
+  }
+
+  // What is left is known until the server's reset.
+  bool known(Instant now) const {
+    return left_ && limit::read(limit::Timeline::kSteady, now) < reset_at_;
+  }
+
+  std::int64_t wait_ns(Instant now) const {
+    const std::int64_t ns = limit::read(limit::Timeline::kSteady, now);
+    std::int64_t until = shut_until_;
+    if (known(now) && *left_ == 0) until = std::max(until, reset_at_);
+    return until > ns ? until - ns : 0;
+  }
+
+  static constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+
+  const FollowerOptions options_;
+  const Clock& clock_;
+  std::mutex mutex_;
+  std::optional<std::uint64_t> left_;
+  std::int64_t reset_at_ = limit::kEarliestNs;
+  std::int64_t shut_until_ = limit::kEarliestNs;
+};
+
+}  // namespace library
+
+Follower::Follower(const FollowerOptions& options)
+    : core_(std::make_unique<library::FollowerCore>(options)) {}
+Follower::Follower(Follower&& other) noexcept = default;
+Follower& Follower::operator=(Follower&& other) noexcept = default;
+Follower::~Follower() = default;
+
+void Follower::obey(int status, std::span<const HeaderLine> headers, std::optional<Instant> now) {
+  core_->obey(status, headers, core_->or_now(now));
+}
+
+bool Follower::allow(std::optional<Instant> now) {
+  return core_->allow(core_->or_now(now));
+}
+
+Duration Follower::wait(std::optional<Instant> now) const {
+  return core_->wait(core_->or_now(now));
+}
+
+std::optional<std::uint64_t> Follower::remaining(std::optional<Instant> now) const {
+  return core_->remaining(core_->or_now(now));
+}
+
+}  // namespace weir
