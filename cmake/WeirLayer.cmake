@@ -27,7 +27,7 @@ function(weir_layer NAME)
     "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include")
   target_link_libraries(weir_${NAME} ${scope} ${deps} ${ARG_LIBS})
 
-  if(tests AND BUILD_TESTING)
+  if(tests AND WEIR_TESTING)
     weir_test(weir_${NAME}_test SOURCES ${tests} LIBS weir_${NAME} ${ARG_TEST_LIBS})
   endif()
 endfunction()

@@ -1,0 +1,188 @@
+// Many buckets by key: one million keys of 20 bytes, uniform and Zipf (exponent 1.01), alone and in
+// batches of 16, one and two threads. And the memory they take, and what a flood of fresh keys
+// does.
+//
+// Every row is `ns a check`, to be read beside reference_test.go (a map, a mutex, x/time/rate).
+// With --instructions it does 200,000 checks and nothing else, for callgrind.
+
+#include <benchmark/benchmark.h>
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "weir/keyed_limiter.h"
+
+namespace weir {
+namespace {
+
+constexpr std::size_t kKeys = 1 << 20;
+constexpr std::size_t kPicks = 1 << 20;
+constexpr std::size_t kBatch = 16;
+const TokenBucket kNumbers{{10, std::chrono::seconds(1)}, 20};
+
+struct Workload {
+  std::vector<std::string> keys;
+  std::vector<std::uint32_t> uniform;
+  std::vector<std::uint32_t> zipf;
+
+  explicit Workload(std::size_t count) {
+    std::mt19937_64 random(1);
+    for (std::size_t i = 0; i < count; ++i) {
+      keys.push_back("user:" + std::to_string(100'000'000 + i) + "-suffi");
+    }
+    for (std::size_t i = 0; i < kPicks; ++i) {
+      uniform.push_back(static_cast<std::uint32_t>(random() % count));
+    }
+    std::vector<double> weights(count);
+    for (std::size_t i = 0; i < count; ++i) weights[i] = std::pow(double(i) + 1, -1.01);
+    std::discrete_distribution<std::uint32_t> skewed(weights.begin(), weights.end());
+    for (std::size_t i = 0; i < kPicks; ++i) zipf.push_back(skewed(random));
+  }
+};
+
+// A limiter that has seen every key once.
+struct Filled {
+  Workload work;
+  Store store;
+  KeyedLimiter limiter;
+  std::int64_t start = system_clock().now().steady_ns;
+
+  explicit Filled(std::size_t count)
+      : work(count),
+        store(Store::memory({.max_keys = 2 * count})),
+        limiter(*KeyedLimiter::make("bench", {kNumbers}, store)) {
+    for (const std::string& key : work.keys) limiter.allow(key, 1, at_ns(start));
+  }
+};
+
+Filled& filled(std::size_t count) {
+  static std::mutex mutex;
+  static std::unique_ptr<Filled> current;
+  const std::lock_guard lock(mutex);
+  if (!current || current->work.keys.size() != count) {
+    current.reset();
+    current = std::make_unique<Filled>(count);
+  }
+  return *current;
+}
+
+void run_each(benchmark::State& state, Filled& on, const std::vector<std::uint32_t>& picks) {
+  std::size_t i = static_cast<std::size_t>(state.thread_index()) * kPicks / 2;
+  std::int64_t now = on.start;
+  for (auto _ : state) {
+    const std::string& key = on.work.keys[picks[i++ % kPicks]];
+    benchmark::DoNotOptimize(on.limiter.allow(key, 1, at_ns(now += 100)));
+  }
+}
+
+void run_batches(benchmark::State& state, Filled& on, const std::vector<std::uint32_t>& picks) {
+  std::array<KeyedCall, kBatch> calls;
+  std::array<Verdict, kBatch> verdicts;
+  std::size_t i = 0;
+  std::int64_t now = on.start;
+  while (state.KeepRunningBatch(kBatch)) {
+    for (KeyedCall& call : calls) call.key = on.work.keys[picks[i++ % kPicks]];
+    on.limiter.check_batch(calls, verdicts, at_ns(now += 100));
+    benchmark::DoNotOptimize(verdicts);
+  }
+}
+
+void KeyedUniform(benchmark::State& state) {
+  Filled& on = filled(kKeys);
+  run_each(state, on, on.work.uniform);
+}
+void KeyedZipf(benchmark::State& state) {
+  Filled& on = filled(kKeys);
+  run_each(state, on, on.work.zipf);
+}
+void KeyedUniformTwoThreads(benchmark::State& state) {
+  KeyedUniform(state);
+}
+void KeyedZipfTwoThreads(benchmark::State& state) {
+  KeyedZipf(state);
+}
+void BatchUniform(benchmark::State& state) {
+  Filled& on = filled(kKeys);
+  run_batches(state, on, on.work.uniform);
+}
+void BatchZipf(benchmark::State& state) {
+  Filled& on = filled(kKeys);
+  run_batches(state, on, on.work.zipf);
+}
+void ByNumberOfKeys(benchmark::State& state) {
+  Filled& on = filled(static_cast<std::size_t>(state.range(0)));
+  run_each(state, on, on.work.uniform);
+}
+BENCHMARK(KeyedUniform);
+BENCHMARK(KeyedZipf);
+BENCHMARK(KeyedUniformTwoThreads)->Threads(2);
+BENCHMARK(KeyedZipfTwoThreads)->Threads(2);
+BENCHMARK(BatchUniform);
+BENCHMARK(BatchZipf);
+BENCHMARK(ByNumberOfKeys)->RangeMultiplier(10)->Range(1000, 1'000'000);
+
+// Resident memory of this process, in MB.
+double resident_mb() {
+  long pages = 0;
+  if (std::FILE* file = std::fopen("/proc/self/statm", "r")) {
+    if (std::fscanf(file, "%*d %ld", &pages) != 1) pages = 0;
+    std::fclose(file);
+  }
+  return static_cast<double>(pages) * 4096 / 1e6;
+}
+
+std::string_view numbered(std::array<char, 24>& buffer, std::uint64_t i) {
+  const int size = std::snprintf(buffer.data(), buffer.size(), "user:%015llu",
+                                 static_cast<unsigned long long>(i));
+  return std::string_view(buffer.data(), static_cast<std::size_t>(size));
+}
+
+// One million live buckets, and then a flood of fresh keys: how much memory, and whether a drained
+// key is still refused.
+void print_memory(std::uint64_t flood) {
+  const double empty = resident_mb();
+  const Store store = Store::memory({.max_keys = 1'000'000});
+  const TokenBucket slow{{1, std::chrono::hours(1)}, 2};  // all stay live
+  KeyedLimiter limiter = *KeyedLimiter::make("memory", {slow}, store);
+  std::array<char, 24> buffer;
+  limiter.allow("drained", 2, at_ns(1));
+  for (std::uint64_t i = 1; i < 1'000'000; ++i) limiter.allow(numbered(buffer, i), 1, at_ns(1));
+  const double full = resident_mb();
+  std::printf("memory of 1,000,000 live buckets: %.1f MB\n", full - empty);
+  for (std::uint64_t i = 0; i < flood; ++i) {
+    limiter.allow(numbered(buffer, 1'000'000 + i), 1, at_ns(1));
+  }
+  std::printf("after %llu fresh keys: %.1f MB more, %zu keys, drained key %s\n",
+              static_cast<unsigned long long>(flood), resident_mb() - full, store.keys(),
+              limiter.allow("drained", 1, at_ns(1)) ? "FORGOTTEN" : "still refused");
+}
+
+void only_checks() {
+  Filled on(10'000);
+  for (std::size_t i = 0; i < 200'000; ++i) {
+    on.limiter.allow(on.work.keys[on.work.uniform[i]], 1, at_ns(on.start + 100));
+  }
+}
+
+}  // namespace
+}  // namespace weir
+
+int main(int argc, char** argv) {
+  if (argc == 2 && std::strcmp(argv[1], "--instructions") == 0) {
+    weir::only_checks();
+    return 0;
+  }
+  if (argc == 3 && std::strcmp(argv[1], "--memory") == 0) {
+    weir::print_memory(std::strtoull(argv[2], nullptr, 10));
+    return 0;
+  }
+  benchmark::Initialize(&argc, argv);
+  benchmark::RunSpecifiedBenchmarks();
+}
