@@ -7,9 +7,9 @@
 
 #
 # Only what the library uses is in it: no sockets, so neither net/ nor store/redis/, and of wire/
-# the structured fields. The linker says so when more is needed.
+# the structured fields and what UTF-8 they need. The linker says so when more is needed.
 
-set(weir_unused "/store/redis/|/wire/(grpc|http1|resp|websocket)/")
+set(weir_unused "/store/redis/|/wire/(grpc|http1|resp)/|/wire/websocket/[^u]")
 foreach(layer base limit wire store policy engine library)
   list(APPEND weir_objects $<FILTER:$<TARGET_OBJECTS:weir_${layer}>,EXCLUDE,${weir_unused}>)
   get_target_property(sources weir_${layer} SOURCES)

@@ -14,19 +14,23 @@ StoreBackend::StoreBackend(std::vector<limit::Rule> rules)
   for (std::size_t i = 0; i < store::kMaxCharges; ++i) names_.push_back(std::to_string(i));
 }
 
-std::vector<store::Charge> StoreBackend::charges(std::uint64_t cost) const {
-  std::vector<store::Charge> charges(rules_.size());
-  for (std::size_t i = 0; i < rules_.size(); ++i) {
-    charges[i].rule = &rules_[i];
-    charges[i].counter = names_[i];
-    charges[i].cost = cost;
-  }
+store::Charge StoreBackend::charge(std::size_t i, std::uint64_t cost) const {
+  store::Charge charge;
+  charge.rule = &rules_[i];
+  charge.counter = names_[i];
+  charge.cost = cost;
+  return charge;
+}
+
+StoreBackend::Charges StoreBackend::charges(std::uint64_t cost) const {
+  Charges charges;
+  for (std::size_t i = 0; i < rules_.size(); ++i) charges.push_back(charge(i, cost));
   return charges;
 }
 
 Backend::Taken StoreBackend::take(std::uint64_t cost, Instant now) {
-  const std::vector<store::Charge> asked = charges(cost);
-  std::vector<store::Answer> answers(asked.size());
+  const Charges asked = charges(cost);
+  boost::container::small_vector<store::Answer, 4> answers(asked.size());
   const store::Admission admission = store_.charge_now(asked, now, answers);
   return Taken{combined(answers, admission.admitted), admission.at};
 }
@@ -42,8 +46,8 @@ Backend::Taken StoreBackend::reserve(std::uint64_t cost, Duration most_delay, In
 }
 
 void StoreBackend::give_back(std::uint64_t cost, Instant now, std::optional<Instant> charged_at) {
-  std::vector<store::Charge> back = charges(cost);
-  for (store::Charge& charge : back) charge.charged_at = charged_at;
+  Charges back = charges(cost);
+  for (store::Charge& one : back) one.charged_at = charged_at;
   store_.refund(back, now);
 }
 
@@ -67,7 +71,8 @@ void StoreBackend::update(std::vector<limit::Rule> rules, Inherit inherit, Insta
   for (std::size_t i = 0; i < rules_.size(); ++i) before.push_back(take_one(i, 0, now));
   // Sets that are no longer there would be found again if they came back.
   const std::size_t kept = inherit == Inherit::kReset ? 0 : std::min(rules.size(), rules_.size());
-  store_.reset(std::span<const store::Charge>(charges(0)).subspan(kept));
+  const Charges gone = charges(0);
+  store_.reset(std::span<const store::Charge>(gone).subspan(kept));
   rules_ = std::move(rules);
   if (inherit == Inherit::kAsIs || inherit == Inherit::kReset) return;
   for (std::size_t i = 0; i < std::min(before.size(), rules_.size()); ++i) {
@@ -83,9 +88,9 @@ void StoreBackend::update(std::vector<limit::Rule> rules, Inherit inherit, Insta
 }
 
 Verdict StoreBackend::take_one(std::size_t i, std::uint64_t cost, Instant now) {
-  const std::vector<store::Charge> all = charges(cost);
+  const store::Charge one = charge(i, cost);
   store::Answer answer;
-  store_.charge_now(std::span(&all[i], 1), now, std::span(&answer, 1));
+  store_.charge_now(std::span(&one, 1), now, std::span(&answer, 1));
   return answer.verdict;
 }
 
@@ -96,8 +101,8 @@ void StoreBackend::set_one(std::size_t i, std::uint64_t tokens, Instant now) {
     take_one(i, seen.remaining - wanted, now);
     return;
   }
-  const std::vector<store::Charge> back = charges(wanted - seen.remaining);
-  store_.refund(std::span(&back[i], 1), now);
+  const store::Charge back = charge(i, wanted - seen.remaining);
+  store_.refund(std::span(&back, 1), now);
 }
 
 }  // namespace weir::library

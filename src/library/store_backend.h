@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include <boost/container/small_vector.hpp>
+
 #include "library/backend.h"
 #include "limit/rule.h"
 #include "store/memory/memory_store.h"
@@ -33,7 +35,10 @@ class StoreBackend final : public Backend {
   void update(std::vector<limit::Rule> rules, Inherit inherit, Instant now);
 
  private:
-  std::vector<store::Charge> charges(std::uint64_t cost) const;
+  using Charges = boost::container::small_vector<store::Charge, 4>;
+
+  store::Charge charge(std::size_t i, std::uint64_t cost) const;
+  Charges charges(std::uint64_t cost) const;
   // One counter alone.
   Verdict take_one(std::size_t i, std::uint64_t cost, Instant now);
   void set_one(std::size_t i, std::uint64_t tokens, Instant now);
