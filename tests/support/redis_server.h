@@ -5,10 +5,12 @@
 
 #pragma once
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,6 +32,8 @@ class RedisClient {
  public:
   explicit RedisClient(const std::string& socket_path) {
     fd_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const timeval patience{60, 0};
+    setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     std::strncpy(address.sun_path, socket_path.c_str(), sizeof address.sun_path - 1);
@@ -118,13 +122,22 @@ class RedisServer {
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
-    if (posix_spawnp(&pid_, "redis-server", nullptr, nullptr, arguments.data(), environ) != 0) {
-      std::abort();
-    }
-    for (int i = 0; i < 1000; ++i) {
+    // Its output goes nowhere: a server that outlives an aborted test must not hold the pipe that
+    // the test runner reads to its end.
+    posix_spawn_file_actions_t quiet;
+    posix_spawn_file_actions_init(&quiet);
+    posix_spawn_file_actions_addopen(&quiet, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&quiet, 1, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_adddup2(&quiet, 1, 2);
+    const int failed =
+        posix_spawnp(&pid_, "redis-server", &quiet, nullptr, arguments.data(), environ);
+    posix_spawn_file_actions_destroy(&quiet);
+    if (failed != 0) std::abort();
+    for (int i = 0; i < 6000; ++i) {  // a minute: these machines stall
       if (RedisClient(socket_path()).connected()) return;
       poll_once();
     }
+    signal(SIGKILL);
     std::abort();
   }
   void stop() {
