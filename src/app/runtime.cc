@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "app/drain.h"
+#include "app/reload_changes.h"
 #include "app/test_clock.h"
 #include "app/version.h"
 #include "base/log.h"
@@ -201,12 +202,18 @@ void Runtime::reload(const std::string& file) {
   for (const std::string& section : need_restart(before->policy(), *loaded.policy)) {
     log::warning("reload: " + section + " has changed; that takes effect at the next start");
   }
+  keep_open_listeners(before->policy(), *loaded.policy);
+  const auto afresh = limits_that_start_afresh(before->policy(), *loaded.policy);
   const Result<bool> installed = install(std::move(*loaded.policy));
   if (!installed) return refuse_reload({installed.error().message});
   registry_.counter("weir_config_reloads_total", "Reloads by result.", {{"result", "ok"}}).add();
   {
     std::lock_guard lock(mutex_);
     reload_mistakes_.clear();
+  }
+  for (const std::string& limit : afresh) {
+    log::info("reload: limit " + limit +
+              " counts afresh, since its algorithm or window has changed");
   }
   log::info("reload: " + file + " is in force, generation " + std::to_string(generation_.load()));
 }

@@ -310,6 +310,16 @@ limits:
             "p.yaml:1:88: key has '10.0.0.0/8', which is more than one key: ipv4_prefix is 32\n");
 }
 
+TEST(Load, RefusesTwoListenersOnOnePort) {
+  const std::string mistakes = mistakes_of(
+      "limits: []\napi: { listen: 127.0.0.1:9090 }\nadmin: { listen: 127.0.0.1:9090 }\n");
+  EXPECT_EQ(mistakes.substr(0, mistakes.find('\n')),
+            "p.yaml:3:18: admin.listen is the address of api.listen too, give each listener its "
+            "own port");
+  EXPECT_EQ(mistakes_of("limits: []\napi: { listen: 127.0.0.1:0 }\nadmin: { listen: 127.0.0.1:0 }"),
+            "");
+}
+
 TEST(Load, TakesOnlyUnicodeText) {
   EXPECT_EQ(mistakes_of(std::string("limits: []\n#\0\n", 13)),
             "p.yaml:2:2: this byte is not UTF-8 text, save the file as UTF-8\n");

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <string>
+#include <variant>
 
+#include "policy/address.h"
 #include "policy/sections.h"
 
 namespace weir::policy {
@@ -53,10 +57,28 @@ bool is_well_known(std::string_view name) {
          name.starts_with("cookie.") || name.starts_with("query.") || name.starts_with("message.");
 }
 
+// Two listeners cannot have one port; told here, since the second would fail only at the start.
+void check_listeners_differ(Reader& reader, const Node& root) {
+  std::map<std::string, std::string> taken;  // address to the key that names it
+  for (const Entry& section : root.entries) {
+    const Entry* listen = section.value->find("listen");
+    if (listen == nullptr || !listen->value->is_scalar()) continue;
+    const Parsed<Address> parsed = parse_address(listen->value->text);
+    const auto* address = std::get_if<Address>(&parsed);
+    if (address == nullptr || address->port == 0) continue;
+    const std::string name = section.key + ".listen";
+    const auto [place, fresh] = taken.emplace(address->to_string(), name);
+    if (fresh) continue;
+    reader.mistake(listen->value->at, name + " is the address of " + place->second +
+                                          " too, give each listener its own port");
+  }
+}
+
 }  // namespace
 
 void read_policy(Reader& reader, const Entry& root, Policy& out) {
   read_fields<Policy>(reader, root, kRootFields, out);
+  check_listeners_differ(reader, *root.value);
 }
 
 void read_attributes(Reader& reader, const Entry& entry, Policy& out) {

@@ -106,6 +106,21 @@ class Serve(harness.SystemTest):
         self.assertEqual(validated.stderr, served.stderr)
         self.assertIn(validated.stderr.splitlines()[0], weir.output)
 
+    def test_a_reload_without_a_section_keeps_its_listener_as_it_was(self):
+        api = f"api: {{ listen: 127.0.0.1:{self.ports['api']} }}"
+        guarded = self.policy().replace(api, api[:-1] + ", token: secret }")
+        weir = self.serve(guarded)
+        self.reload(weir, "limits: []\n" + "admin: { listen: 127.0.0.1:%d }\n" %
+                    self.ports["admin"], "generation 2")
+        self.assertEqual(self.ask().status, 200)
+        self.assertEqual(harness.get(self.ports["api"], "/v1/check").status, 401)
+
+    def test_a_reload_says_which_limits_count_afresh(self):
+        weir = self.serve(self.policy())
+        window = self.policy().replace("algorithm: token_bucket", "algorithm: sliding_counter")
+        window = window.replace("rate: 1/h", "window: 1h").replace("burst: 3", "limit: 3")
+        self.reload(weir, window, "limit per_user counts afresh")
+
     def test_a_port_in_use_is_an_error_that_names_it(self):
         self.serve(self.policy())
         second = run("serve", "-c", self.folder / "weir.yaml")
