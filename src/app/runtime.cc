@@ -129,7 +129,11 @@ Result<bool> Runtime::open_listeners(const policy::Policy& policy) {
     api_ = std::move(*opened);
   }
   if (policy.admin) {
-    admin::Sources sources{&registry_, [this] { return readiness(); }, policy.admin->token};
+    const auto token = [this] {
+      const auto current = engine_->current();
+      return current->policy().admin ? current->policy().admin->token : std::string();
+    };
+    admin::Sources sources{&registry_, [this] { return readiness(); }, token};
     auto opened = http::open(loops_, http_options("admin", policy.admin->listen),
                              admin::make_handler(std::move(sources)));
     if (!opened) return Error{opened.error().code, "admin: " + opened.error().message};
@@ -179,6 +183,9 @@ void Runtime::stop() {
   const policy::GatewayTimeouts defaults;
   const auto& gateway = current->policy().gateway;
   const Duration within = gateway ? gateway->timeouts.drain : defaults.drain;
+  log::info("stopping: what is in flight has " +
+            std::to_string(std::chrono::ceil<std::chrono::seconds>(within).count()) +
+            " s to finish");
   std::vector<Drain> drains;
   if (gateway_) drains.push_back([&](auto done) { gateway_->drain(within, std::move(done)); });
   if (api_) drains.push_back([&](auto done) { api_->drain(within, std::move(done)); });

@@ -1,5 +1,6 @@
 """weir serve, validate and demo as a person meets them: starting, mistakes, reloading, stopping."""
 
+import http.client
 import json
 import socket
 import subprocess
@@ -114,6 +115,29 @@ class Serve(harness.SystemTest):
                     self.ports["admin"], "generation 2")
         self.assertEqual(self.ask().status, 200)
         self.assertEqual(harness.get(self.ports["api"], "/v1/check").status, 401)
+
+    def test_a_reload_changes_the_admin_token(self):
+        # Loopback needs none, so the listener must be elsewhere: another address of this machine.
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            try:
+                probe.connect(("198.51.100.1", 9))
+            except OSError:
+                self.skipTest("this machine has no address but loopback")
+            address = probe.getsockname()[0]
+        port = harness.free_port()
+        policy = "limits: []\nadmin: {{ listen: %s:%d, token: {} }}\n" % (address, port)
+
+        def status(token):
+            connection = http.client.HTTPConnection(address, port, timeout=harness.PATIENCE)
+            connection.request("GET", "/metrics", headers={"Authorization": "Bearer " + token})
+            answer = connection.getresponse().status
+            connection.close()
+            return answer
+
+        weir = self.serve(policy.format("old"))
+        self.assertEqual((status("old"), status("new")), (200, 401))
+        self.reload(weir, policy.format("new"), "generation 2")
+        self.assertEqual((status("old"), status("new")), (401, 200))
 
     def test_a_reload_says_which_limits_count_afresh(self):
         weir = self.serve(self.policy())

@@ -30,7 +30,8 @@ void answer_readiness(const Sources& sources, http::Response& response) {
 
 bool may_look(const Sources& sources, const http::Request& request) {
   if (request.peer.is_loopback()) return true;
-  return !sources.token.empty() && http::shows_token(request, sources.token);
+  const std::string token = sources.token();
+  return !token.empty() && http::shows_token(request, token);
 }
 
 void handle(const Sources& sources, const http::Request& request, http::Response& response) {

@@ -27,7 +27,7 @@ struct Readiness {
 struct Sources {
   const metrics::Registry* registry = nullptr;
   std::function<Readiness()> readiness;
-  std::string token;  // empty: none is needed
+  std::function<std::string()> token;  // the one in force; empty: none is needed
 };
 
 // REQUIRES: what `sources` names outlives the handler.

@@ -41,7 +41,7 @@ class AdminHandler : public ::testing::Test {
  protected:
   http::Handler make(std::string token = {}) {
     registry_.counter("weir_x_total", "X.").add();
-    return make_handler({&registry_, [this] { return readiness_; }, std::move(token)});
+    return make_handler({&registry_, [this] { return readiness_; }, [token] { return token; }});
   }
 
   metrics::Registry registry_;
