@@ -14,8 +14,9 @@
 namespace weir::app {
 namespace {
 
-http::Options http_options(std::string name, const policy::Address& listen) {
+http::Options http_options(std::string name, const policy::Address& listen, const Clock& clock) {
   http::Options options;
+  options.clock = &clock;
   options.name = std::move(name);
   options.listen = {listen.host, listen.port};
   return options;
@@ -123,7 +124,7 @@ Result<bool> Runtime::open_listeners(const policy::Policy& policy) {
     gateway_ = std::move(*opened);
   }
   if (policy.api) {
-    auto opened = http::open(loops_, http_options("api", policy.api->listen),
+    auto opened = http::open(loops_, http_options("api", policy.api->listen, *clock_),
                              api::make_handler(*engine_, *clock_, registry_));
     if (!opened) return Error{opened.error().code, "api: " + opened.error().message};
     api_ = std::move(*opened);
@@ -134,7 +135,7 @@ Result<bool> Runtime::open_listeners(const policy::Policy& policy) {
       return current->policy().admin ? current->policy().admin->token : std::string();
     };
     admin::Sources sources{&registry_, [this] { return readiness(); }, token};
-    auto opened = http::open(loops_, http_options("admin", policy.admin->listen),
+    auto opened = http::open(loops_, http_options("admin", policy.admin->listen, *clock_),
                              admin::make_handler(std::move(sources)));
     if (!opened) return Error{opened.error().code, "admin: " + opened.error().message};
     admin_ = std::move(*opened);

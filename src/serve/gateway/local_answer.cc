@@ -1,12 +1,14 @@
 #include "serve/gateway/local_answer.h"
 
 #include "base/json.h"
+#include "wire/http1/date.h"
 #include "wire/http1/writer.h"
 
 namespace weir::gateway {
 
 void append_local_answer(std::string& out, const LocalAnswer& answer) {
   http1::append_status_line(out, answer.status);
+  http1::append_date_header(out, answer.unix_seconds);
   http1::append_parsed_header(out, "Content-Type", answer.content_type);
   http1::append_number_header(out, "Content-Length", answer.body.size());
   out.append(answer.headers);

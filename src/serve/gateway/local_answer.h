@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -11,7 +12,8 @@ namespace weir::gateway {
 
 struct LocalAnswer {
   int status = 500;
-  std::string_view headers;  // whole lines to add
+  std::int64_t unix_seconds = 0;  // of Date
+  std::string_view headers;       // whole lines to add
   std::string_view content_type = "application/json";
   std::string_view body;
   bool to_head = false;  // says how long the body would be, and sends none

@@ -147,6 +147,7 @@ bool Session::rest_can_be_read_past() const {
 // Answers in place of an upstream; then comes the next request, or the end of the connection.
 void Session::answer(const LocalAnswer& wanted) {
   LocalAnswer local = wanted;
+  local.unix_seconds = worker_.clock.now().wall_ns / 1'000'000'000;
   local.headers = exchange_.rate_headers();
   local.to_head = traits_.to_head;
   local.close =

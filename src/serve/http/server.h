@@ -14,6 +14,7 @@
 #include <memory>
 #include <string>
 
+#include "base/clock.h"
 #include "net/server.h"
 #include "serve/http/message.h"
 #include "weir/result.h"
@@ -22,7 +23,8 @@
 namespace weir::http {
 
 struct Options {
-  std::string name;  // for log lines and metrics: "api"
+  std::string name;              // for log lines and metrics: "api"
+  const Clock* clock = nullptr;  // of the Date field; null: none is sent
   net::ListenAddress listen;
   http1::Limits head;
   std::uint32_t max_body = 1 << 20;       // larger is 413, told from Content-Length unread

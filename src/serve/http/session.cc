@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 
 #include "serve/http/problem.h"
+#include "wire/http1/date.h"
 #include "wire/http1/writer.h"
 
 namespace weir::http {
@@ -207,6 +208,9 @@ void Session::on_answer() {
 
 void Session::append_response(const Response& response, bool head_only) {
   http1::append_status_line(out_, response.status);
+  if (options_.clock != nullptr) {
+    http1::append_date_header(out_, options_.clock->now().wall_ns / 1'000'000'000);
+  }
   http1::append_parsed_header(out_, "Content-Type", response.content_type);
   http1::append_number_header(out_, "Content-Length", response.body.size());
   if (closing_) {
