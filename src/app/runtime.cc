@@ -99,7 +99,10 @@ Result<bool> Runtime::install(policy::Policy policy) {
 }
 
 std::string Runtime::connect_store(const policy::Store& settings) {
-  if (store_.redis) return connect(*store_.redis, settings);
+  if (store_.redis) {
+    store_.redis->on_instances([this](std::uint32_t count) { engine_->set_instances(count); });
+    return connect(*store_.redis, settings);
+  }
   return "counters in the memory of this process, for at most " +
          std::to_string(settings.max_keys) + " keys";
 }

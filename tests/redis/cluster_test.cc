@@ -1,1 +1,175 @@
+// A Cluster: every key where it belongs, limits across slots, slots that move under way, a primary
+// that dies.
+
 #include <gtest/gtest.h>
+
+#include <atomic>
+#include <deque>
+#include <map>
+#include <thread>
+
+#include "redis/fleet.h"
+#include "redis/runner.h"
+#include "store/redis/key_name.h"
+
+namespace weir {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using store::Charge;
+using support::RedisClient;
+using support::RedisCluster;
+using support::Runner;
+
+const limit::Rule& rule_of(const Numbers& numbers) {
+  static std::deque<limit::Rule> rules;
+  rules.push_back(*limit::Rule::make(numbers));
+  return rules.back();
+}
+
+Charge charge_of(const limit::Rule& rule, std::string_view counter, std::string_view key) {
+  return {.rule = &rule, .counter = counter, .key = key};
+}
+
+std::uint16_t slot_of_key(std::string_view key) {
+  std::string name;
+  store::redis::append_key_name(name, "weir:", "c", "tb", key);
+  return store::redis::slot_of(name);
+}
+
+TEST(RedisCluster, DecidesEveryKeyOfEveryAlgorithmOnWhicheverNode) {
+  RedisCluster cluster(false);
+  Runner runner(support::patient(cluster.url()));
+  runner.wait_ready();
+  for (const Numbers& numbers : std::vector<Numbers>{
+           TokenBucket{{1, hours(1)}, 2}, LeakyBucket{{1, hours(1)}, 1},
+           FixedWindow{2, Duration(hours(1000)), Align::kFirst}, SlidingLog{2, hours(1)},
+           SlidingCounter{2, hours(1), Align::kFirst}, Concurrency{2, hours(1)}}) {
+    const limit::Rule& rule = rule_of(numbers);
+    for (int i = 0; i < 300; ++i) {
+      const std::string key = "user{" + std::to_string(i) + "}" + std::to_string(numbers.index());
+      const auto asked = runner.charge(
+          {charge_of(rule, "a", key), charge_of(rule, "b", key), charge_of(rule, "c", key)},
+          support::wall_now());
+      ASSERT_TRUE(asked.admission.admitted) << i;
+      for (const store::Answer& answer : asked.answers) {
+        ASSERT_TRUE(answer.known);
+        ASSERT_EQ(answer.verdict.remaining, 1u);
+      }
+    }
+  }
+}
+
+TEST(RedisCluster, GivesBackAcrossSlotsWhatAnotherLimitRefused) {
+  RedisCluster cluster(false);
+  Runner runner(support::patient(cluster.url()));
+  runner.wait_ready();
+  const limit::Rule& global = rule_of(TokenBucket{{1, hours(1)}, 100});
+  const limit::Rule& each = rule_of(TokenBucket{{1, hours(1)}, 1});
+  const limit::Rule& watched = rule_of(TokenBucket{{1, hours(1)}, 50});
+  Charge shadow = charge_of(watched, "shadow", "1:s,");
+  shadow.shadow = true;
+  int admitted = 0;
+  for (int i = 0; i < 100; ++i) {
+    const auto asked =
+        runner.charge({charge_of(global, "global", ""), charge_of(each, "each", "1:x,"), shadow},
+                      support::wall_now());
+    admitted += asked.admission.admitted ? 1 : 0;
+    EXPECT_TRUE(asked.answers[2].known);
+  }
+  EXPECT_EQ(admitted, 1);
+  Charge peek = charge_of(global, "global", "");
+  peek.cost = 0;
+  // The last refund may still be under way.
+  EXPECT_TRUE(support::wait_until(
+      [&] { return runner.charge(peek, support::wall_now()).verdict.remaining == 99; }));
+  shadow.cost = 0;
+  EXPECT_EQ(runner.charge(shadow, support::wall_now()).verdict.remaining, 49u);
+}
+
+TEST(RedisCluster, AdmitsExactlyTheLimitWhileAHundredSlotsMove) {
+  constexpr std::size_t kSlotsToMove = 100;
+  constexpr int kLimit = 5;
+  RedisCluster cluster(false);
+  Runner runner(support::patient(cluster.url()));
+  runner.wait_ready();
+  const limit::Rule& rule = rule_of(TokenBucket{{1, hours(1)}, kLimit});
+  std::map<int, std::string> keys;  // by slot, all on the first node
+  for (int i = 0; keys.size() < kSlotsToMove; ++i) {
+    const std::string key = "1:" + std::to_string(i) + ",";
+    if (slot_of_key(key) < 16384 / RedisCluster::kPrimaries) keys[slot_of_key(key)] = key;
+  }
+  std::atomic<bool> moved{false};
+  std::thread mover([&] {
+    for (const auto& [slot, key] : keys) cluster.move_slot(slot, 0, 1);
+    moved = true;
+  });
+  int admitted = 0;
+  int unknown = 0;
+  int rounds = 0;
+  // Two limits of equal keys: while a slot moves, they stand apart for a moment (TRYAGAIN).
+  for (; rounds < 2 * kLimit || !moved; ++rounds) {
+    for (const auto& [slot, key] : keys) {
+      const auto asked = runner.charge({charge_of(rule, "c", key), charge_of(rule, "d", key)},
+                                       support::wall_now());
+      unknown += asked.answers[0].known ? 0 : 1;
+      admitted += asked.answers[0].known && asked.admission.admitted ? 1 : 0;
+    }
+  }
+  mover.join();
+  EXPECT_EQ(unknown, 0);
+  EXPECT_EQ(admitted, static_cast<int>(kSlotsToMove) * kLimit) << rounds << " rounds";
+}
+
+TEST(RedisCluster, GoesOnAfterAPrimaryWasKilledAndItsReplicaPromoted) {
+  RedisCluster cluster(true);
+  store::RedisOptions options = support::patient(cluster.url());
+  options.timeout = milliseconds(50);
+  options.connect_timeout = milliseconds(500);
+  Runner runner(options);
+  runner.wait_ready();
+  const limit::Rule& rule = rule_of(TokenBucket{{1, hours(1)}, 50});
+  std::string lost_key;
+  std::string kept_key;
+  for (int i = 0; lost_key.empty() || kept_key.empty(); ++i) {
+    const std::string key = "1:" + std::to_string(i) + ",";
+    (slot_of_key(key) < 16384 / 3 ? lost_key : kept_key) = key;
+  }
+  const Charge lost = charge_of(rule, "c", lost_key);
+  const Charge kept = charge_of(rule, "c", kept_key);
+  int admitted = 0;
+  for (int i = 0; i < 20; ++i) {
+    if (runner.charge(lost, support::wall_now()).verdict.allowed()) ++admitted;
+  }
+  ASSERT_TRUE(runner.charge(kept, support::wall_now()).known);
+  RedisClient primary(cluster.node(0).socket_path());
+  primary({"WAIT", "1", "2000"});  // so that nothing is lost in replication
+  cluster.node(0).stop();
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(runner.charge(kept, support::wall_now()).known) << i;
+  EXPECT_LE(runner.until_known(lost, seconds(20)), seconds(15));
+  // The call that found it again was charged too, or was a peek of the same cost: count from there.
+  for (int i = 0; i < 100; ++i) {
+    const store::Answer answer = runner.charge(lost, support::wall_now());
+    if (answer.known && answer.verdict.allowed()) ++admitted;
+  }
+  EXPECT_LE(admitted, 50);
+  EXPECT_GE(admitted, 45) << "calls whose outcome was not known may have been charged";
+}
+
+TEST(RedisCluster, SaysSoWhenTheUrlNamesASingleServer) {
+  RedisCluster cluster(false);
+  store::RedisOptions options =
+      support::patient("redis://127.0.0.1:" + std::to_string(cluster.node(0).port()));
+  options.timeout = milliseconds(20);
+  Runner runner(options);
+  const limit::Rule& rule = rule_of(TokenBucket{{1, hours(1)}, 5});
+  EXPECT_TRUE(support::wait_until([&] {
+    runner.charge(charge_of(rule, "c", "1:k,"), support::wall_now());
+    return runner.store().trouble().find("redis+cluster://") != std::string::npos;
+  }));
+}
+
+}  // namespace
+}  // namespace weir

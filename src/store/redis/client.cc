@@ -109,7 +109,7 @@ void Client::send_to(Node* node, Attempt* attempt, bool asking) {
 void Client::finish(Attempt* attempt, const Outcome& outcome) {
   const OnOutcome done = std::move(attempt->call.done);
   delete attempt;
-  done(outcome);
+  if (!closed_) done(outcome);
 }
 
 void Client::take_outcome(Attempt* attempt, const Outcome& outcome) {
@@ -117,7 +117,7 @@ void Client::take_outcome(Attempt* attempt, const Outcome& outcome) {
     if (outcome.reply->is_error()) {
       const std::string_view error = outcome.reply->text();
       const Refusal refusal = refusal_of(error);
-      note(refusal, attempt->node, std::string(error));
+      if (attempt->call.script != nullptr) note(refusal, attempt->node, std::string(error));
       if (!closed_ && try_again(attempt, refusal, error)) return;
     } else {
       health_.answered();
@@ -258,6 +258,9 @@ std::shared_ptr<Node> Client::make_node(const Address& address) {
     if (!*alive) return;
     health_.node_changed(address, up, reason);
     if (!up) node_lost();
+  };
+  events.on_explained = [this, alive = alive_, address](const std::string& reason) {
+    if (*alive) health_.explain(address, reason);
   };
   events.on_lost = [this, alive = alive_] {
     if (*alive) node_lost();

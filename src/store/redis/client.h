@@ -5,7 +5,8 @@
 // refused it (NOSCRIPT, MOVED, ASK, TRYAGAIN). What became of any other is not known, and the
 // caller is told so.
 //
-// THREADS: one loop; start() and close() there too. Outcomes may come before run() returns.
+// THREADS: one loop; start() and close() there too. Outcomes may come before run() returns, and
+// none comes after close().
 
 #pragma once
 

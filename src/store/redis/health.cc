@@ -1,5 +1,7 @@
 #include "store/redis/health.h"
 
+#include <utility>
+
 #include "base/log.h"
 
 namespace weir::store::redis {
@@ -33,6 +35,19 @@ Health::Health(metrics::Registry* registry) : registry_(registry) {
 void Health::node_changed(const Address& address, bool up, const std::string& reason) {
   const std::string name = "redis " + address.to_string();
   trouble(name, !up, reason);
+}
+
+void Health::explain(const Address& address, const std::string& reason) {
+  const std::string name = "redis " + address.to_string();
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = states_.find(name);
+    if (found == states_.end() || found->second.reason == reason) return;
+    const bool known = std::exchange(found->second.explained, true);
+    found->second.reason = reason;
+    if (known) return;
+  }
+  log::warning(name + ": " + reason);
 }
 
 void Health::trouble(std::string_view what, bool begins, const std::string& message) {

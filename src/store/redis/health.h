@@ -27,6 +27,8 @@ class Health {
   // One loop's breaker for a node has opened, or closed. The first to open and the last to close
   // are logged, with the reason, where there is one for the latter.
   void node_changed(const Address& address, bool up, const std::string& reason);
+  // A better reason for a node that is taken for dead than the silence that was noticed first.
+  void explain(const Address& address, const std::string& reason);
   // Something that is not about one node, logged when it begins, and when it is over.
   void trouble(std::string_view what, bool begins, const std::string& message);
 
@@ -51,6 +53,7 @@ class Health {
   struct State {
     int open = 0;  // breakers
     std::string reason;
+    bool explained = false;
   };
 
   void first_answer();

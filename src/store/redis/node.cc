@@ -69,9 +69,12 @@ void Node::greet() {
 
 void Node::on_connect_timeout() {
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(options_.connect_timeout);
+  // A plain port says nothing to a TLS hello, and a TLS port nothing to a command.
   const bool connected = state_ == State::kGreeting;
-  lost((connected ? "no answer to the first command in " : "no connection in ") +
-       std::to_string(ms.count()) + "ms" + (connected ? " (is TLS expected on this port?)" : ""));
+  std::string reason = connected ? "no answer to the first command in " : "no connection in ";
+  reason += std::to_string(ms.count()) + "ms";
+  if (connected || options_.tls) reason += " (is TLS expected on this port?)";
+  lost(reason);
 }
 
 void Node::become_ready() {
@@ -94,6 +97,10 @@ void Node::lost(const std::string& reason) {
   arm(backoff_.next(), &Node::dial);
   count_failure(reason);
   pipeline_.end_all();
+  if (breaker_.open() && !explained_) {
+    explained_ = true;
+    if (events_.on_explained) events_.on_explained(reason);
+  }
   if (events_.on_lost) events_.on_lost();
 }
 
@@ -221,6 +228,7 @@ void Node::count_failure(const std::string& reason) {
 }
 
 void Node::count_success() {
+  explained_ = false;
   if (breaker_.succeeded() && events_.on_change) events_.on_change(true, "");
 }
 

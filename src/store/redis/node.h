@@ -49,6 +49,8 @@ class Node : public std::enable_shared_from_this<Node> {
     std::function<void()> on_ready;  // at each new connection
     // The breaker has opened, or closed; `reason` for the former.
     std::function<void(bool up, const std::string& reason)> on_change;
+    // While the breaker is open: why the first connection since ended, or was not made.
+    std::function<void(const std::string& reason)> on_explained;
     std::function<void()> on_lost;  // the connection has ended
     std::function<void(const resp::Reply&)> on_push;
   };
@@ -111,6 +113,7 @@ class Node : public std::enable_shared_from_this<Node> {
   bool deadline_armed_ = false;
   std::int64_t heard_ns_ = 0;  // when the server last said anything
   std::string last_error_;
+  bool explained_ = false;
   std::array<char, 32 * 1024> buffer_;
   net::SteadyTimer timer_;
   net::SteadyTimer deadline_timer_;

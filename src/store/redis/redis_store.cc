@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "net/steady_time.h"
 #include "store/redis/key_name.h"
+#include "store/redis/memory_warning.h"
 #include "wire/resp/writer.h"
 
 namespace weir::store {
@@ -21,6 +22,9 @@ using redis::Mode;
 namespace {
 
 constexpr std::int64_t kNsPerUs = 1000;
+constexpr std::int64_t kMostInstances = 100'000;
+constexpr Duration kBeatEvery = std::chrono::seconds(3);
+constexpr Duration kFirstBeats = std::chrono::milliseconds(200);  // until the store has answered
 
 // The rules that this thread has met, as Redis counts by them.
 std::shared_ptr<const CounterRule> counter_rule(const limit::Rule& rule) {
@@ -256,6 +260,52 @@ void RedisStore::start() {
   for (const auto& shard : shards_) {
     shard->loop.post([&client = shard->client] { client.start(); });
   }
+  instance_ = std::to_string(random_sip_key().k0);
+  heartbeat_ = std::make_unique<net::SteadyTimer>(shards_.front()->loop.executor());
+  shards_.front()->loop.post([this] { beat(); });
+}
+
+// Every few seconds, on the first loop.
+void RedisStore::beat() {
+  if (tell_instances_) count_instances();
+  if (!memory_told_) look_at_memory();
+  heartbeat_->expires_after(has_answered() ? kBeatEvery : kFirstBeats);
+  heartbeat_->async_wait([this](const net::SystemError& error) {
+    if (!error) beat();
+  });
+}
+
+// Says that this instance is there, and learns how many are.
+void RedisStore::count_instances() {
+  redis::ScriptCall call;
+  call.script = &redis::heartbeat_script();
+  const std::string name = options_.prefix + "{instances}";
+  resp::append_argument(call.body, "1");
+  resp::append_argument(call.body, name);
+  resp::append_argument(call.body, instance_);
+  call.arguments = 3;
+  call.slot = redis::slot_of(name);
+  call.deadline_ns = net::steady_ns() + settings_.connect_timeout.count();
+  call.done = [this](const redis::Outcome& outcome) {
+    if (outcome.ending != Ending::kReply || !outcome.reply->is(resp::Type::kInteger)) return;
+    const auto count = std::clamp<std::int64_t>(outcome.reply->integer(), 1, kMostInstances);
+    if (tell_instances_) tell_instances_(static_cast<std::uint32_t>(count));
+  };
+  shards_.front()->client.run(std::move(call));
+}
+
+// Tells, once, what a full server means for limits. A user who may not ask is told nothing.
+void RedisStore::look_at_memory() {
+  std::string command;
+  resp::append_command(command, {"INFO", "memory"});
+  shards_.front()->client.send(
+      std::move(command), 0, net::steady_ns() + settings_.connect_timeout.count(),
+      [this](const redis::Outcome& outcome) {
+        if (outcome.ending != Ending::kReply || memory_told_) return;
+        memory_told_ = true;
+        const std::string warning = redis::memory_warning(outcome.reply->text());
+        if (!warning.empty()) log::warning("store " + redis::masked(options_.url) + ": " + warning);
+      });
 }
 
 std::optional<Error> RedisStore::check(const limit::Rule& rule) {

@@ -64,6 +64,11 @@ class RedisStore final : public Store {
   bool up() const { return health_.up(); }
   std::string trouble() const { return health_.reasons(); }
   bool has_answered() const { return health_.has_answered(); }
+  // From now on says in Redis, every three seconds, that this instance is there, and tells how many
+  // have said so within ten; on the first loop's thread. REQUIRES: before start().
+  void on_instances(std::function<void(std::uint32_t count)> tell) {
+    tell_instances_ = std::move(tell);
+  }
   // Runs `tell` once, at the first answer of a server, on the thread that got it.
   void on_first_answer(std::function<void()> tell) { health_.on_first_answer(std::move(tell)); }
 
@@ -79,6 +84,9 @@ class RedisStore final : public Store {
   redis::Item make_item(const Charge& charge) const;
   std::vector<std::vector<redis::Item*>> group(std::vector<redis::Item*> items) const;
   bool clustered() const { return settings_.url.topology == redis::Topology::kCluster; }
+  void beat();
+  void count_instances();
+  void look_at_memory();
   void refund_items(Shard& shard, std::vector<redis::Item> items, Instant now);
 
   net::Loops& loops_;
@@ -86,6 +94,10 @@ class RedisStore final : public Store {
   const redis::Settings settings_;
   redis::Health health_;
   redis::DenyCache denials_;
+  std::function<void(std::uint32_t)> tell_instances_;
+  std::string instance_;  // our name among the instances
+  std::unique_ptr<net::SteadyTimer> heartbeat_;
+  bool memory_told_ = false;  // what the server does when its memory is full
   std::vector<std::unique_ptr<Shard>> shards_;
 };
 

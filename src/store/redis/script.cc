@@ -55,4 +55,9 @@ const Script& refund_script() {
   return script;
 }
 
+const Script& heartbeat_script() {
+  static const Script script(kHeartbeatText);
+  return script;
+}
+
 }  // namespace weir::store::redis

@@ -27,8 +27,9 @@ class Script {
   std::string sha_;
 };
 
-const Script& bucket_script();  // lua/bucket.lua
-const Script& charge_script();  // lua/charge.lua
-const Script& refund_script();  // lua/refund.lua
+const Script& bucket_script();     // lua/bucket.lua
+const Script& charge_script();     // lua/charge.lua
+const Script& refund_script();     // lua/refund.lua
+const Script& heartbeat_script();  // lua/heartbeat.lua
 
 }  // namespace weir::store::redis

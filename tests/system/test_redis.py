@@ -1,0 +1,152 @@
+"""weir serve with its counters in Redis: several instances and one truth, and what happens when
+Redis goes."""
+
+import concurrent.futures
+import json
+import signal
+import time
+
+import harness
+from redis_peer import Redis
+
+POLICY = """
+store: {{ url: {url}, connect_timeout: 500ms{store} }}
+limits:
+  - name: login
+    match: {{ path: /login }}
+    key: [ip]
+    algorithm: {algorithm}
+    on_error: deny
+  - name: open
+    match: {{ path: /open }}
+    key: [ip]
+    algorithm: token_bucket
+    rate: 1/h
+    burst: 100
+  - name: local
+    match: {{ path: /local }}
+    key: [ip]
+    algorithm: token_bucket
+    rate: 1/h
+    burst: 10
+    on_error: local
+api: {{ listen: 127.0.0.1:{api} }}
+admin: {{ listen: 127.0.0.1:{admin} }}
+"""
+
+ALGORITHMS = ("token_bucket\n    rate: 1/h\n    burst: 60",
+              "leaky_bucket\n    rate: 1/h\n    queue: 59",
+              "fixed_window\n    limit: 60\n    window: 1000h\n    align: first",
+              "sliding_log\n    limit: 60\n    window: 1h",
+              "sliding_counter\n    limit: 60\n    window: 10000h\n    align: first")
+
+
+class Instance:
+    """One weir serve, asked through its check API."""
+
+    def __init__(self, test, number, url, algorithm=ALGORITHMS[0], store=""):
+        self.api, self.admin = harness.free_port(), harness.free_port()
+        self.process = test.serve(POLICY.format(url=url, api=self.api, admin=self.admin,
+                                                algorithm=algorithm, store=store),
+                                  name=f"weir-{number}.yaml")
+
+    def check(self, path, ip="203.0.113.7"):
+        client = harness.Client(self.api)
+        body = json.dumps({"attributes": {"ip": ip, "path": path, "method": "GET"}})
+        try:
+            answer = client.request("POST", "/v1/check", {"Content-Type": "application/json"}, body)
+        finally:
+            client.close()
+        return answer.status, json.loads(answer.text)
+
+    def metrics(self):
+        return harness.get(self.admin, "/metrics").text
+
+
+class OneFleet(harness.SystemTest):
+    def test_instances_admit_exactly_the_limit_together(self):
+        redis = Redis(self)
+        for number, algorithm in enumerate(ALGORITHMS):
+            redis.cli("FLUSHALL")
+            fleet = [Instance(self, f"{number}-{i}", redis.url, algorithm) for i in range(2)]
+            with concurrent.futures.ThreadPoolExecutor(8) as pool:
+                jobs = [pool.submit(fleet[i % 2].check, "/login") for i in range(120)]
+                allowed = sum(job.result()[1]["allowed"] for job in jobs)
+            self.assertEqual(allowed, 60, algorithm)
+            for instance in fleet:
+                instance.process.stop()
+
+    def test_a_decision_comes_from_redis_and_says_so(self):
+        redis = Redis(self)
+        instance = Instance(self, 0, redis.url)
+        status, decision = instance.check("/login")
+        self.assertEqual(status, 200)
+        self.assertEqual((decision["limit"], decision["remaining"], decision["source"]),
+                         ("login", 59, "redis"))
+        names = redis.cli("KEYS", "*login*")
+        self.assertEqual(len(names), 1)
+        self.assertRegex(names[0], r"^weir:\{[0-9a-f]{16}\}login:tb/")
+        self.assertGreater(int(redis.cli("PTTL", names[0])[0]), 3_590_000)
+        self.assertIn("weir_store_up 1", instance.metrics())
+
+
+class Failure(harness.SystemTest):
+    def setUp(self):
+        super().setUp()
+        self.redis = Redis(self)
+        self.weir = Instance(self, 0, self.redis.url, store=", instances: 2")
+
+    def test_each_limit_follows_its_own_word_and_all_is_well_again_by_itself(self):
+        for path in ("/login", "/open", "/local"):
+            self.assertEqual(self.weir.check(path)[1]["source"], "redis")
+        seen = len(self.weir.process.lines)
+        self.redis.kill()
+        status, decision = self.weir.check("/login")
+        self.assertEqual((status, decision["reason"]), (503, "limiter_unavailable"))
+        status, decision = self.weir.check("/open")
+        self.assertEqual((status, decision["source"]), (200, "fail_open"))
+        shares = [self.weir.check("/local")[1] for _ in range(8)]
+        self.assertEqual([one["source"] for one in shares], ["local"] * 8)
+        self.assertEqual(sum(one["allowed"] for one in shares), 5)  # half of ten
+        for _ in range(20):
+            self.weir.check("/open")
+        harness.until(lambda: "weir_store_up 0" in self.weir.metrics(), "the metric says down")
+        down = [line for line in self.weir.process.lines[seen:] if "on_error" in line]
+        self.assertEqual(len(down), 1, self.weir.process.output)
+        self.redis.start()
+        started = time.monotonic()
+        harness.until(lambda: self.weir.check("/local")[1]["source"] == "redis", "redis is back")
+        self.assertLess(time.monotonic() - started, 5)
+        self.weir.process.wait_for("is back", after=seen)
+
+    def test_a_server_that_stands_still_holds_nobody_up(self):
+        self.weir.check("/open")
+        self.redis.process.signal(signal.SIGSTOP)
+        took = []
+        for _ in range(40):
+            started = time.monotonic()
+            self.assertEqual(self.weir.check("/open")[1]["source"], "fail_open")
+            took.append(time.monotonic() - started)
+        self.redis.process.signal(signal.SIGCONT)
+        self.assertLess(sorted(took)[20], 0.022 + 0.03)  # a busy machine wakes us late
+
+
+class Start(harness.SystemTest):
+    def test_starts_without_redis_and_says_so(self):
+        port = harness.free_port()
+        weir = Instance(self, 0, f"redis://user:hunter2@127.0.0.1:{port}")
+        weir.process.wait_for("has not answered yet")
+        self.assertEqual(weir.check("/open")[1]["source"], "fail_open")
+        self.assertNotIn("hunter2", weir.process.output + weir.metrics())
+
+    def test_refuses_a_url_that_is_wrong_without_its_password(self):
+        for url in ("redis://u:hunter2@h/abc", "redis://u:hunter2@h:70000"):
+            path = self.write("weir.yaml", f"store: {{ url: '{url}' }}\nlimits: []\n")
+            weir = self.weir("validate", path)
+            self.assertEqual(weir.wait(), 2)
+            self.assertIn("store.url", weir.output)
+            self.assertNotIn("hunter2", weir.output)
+
+
+if __name__ == "__main__":
+    harness.unittest.main()
