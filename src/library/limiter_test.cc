@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -188,6 +189,43 @@ TEST(Limiter, FillsAgainAfterAnyIdleTime) {  // T4
   ASSERT_TRUE(limiter.allow(1000, at_ns(0)));
   EXPECT_EQ(limiter.check(1, at_ns(12 * 3600 * kSecond)).remaining, 999u);
   EXPECT_EQ(limiter.check(1, at_ns(90LL * 365 * 86400 * kSecond)).remaining, 999u);
+}
+
+TEST(Limiter, NeverRefillsAtRateZeroAndDeniesAllAtBurstZero) {  // T8, T9, K011
+  Limiter frozen = bucket(0, seconds(1), 1);
+  EXPECT_TRUE(frozen.allow(1, at_ns(0)));
+  EXPECT_EQ(frozen.check(1, at_ns(1'000'000 * kSecond)).outcome, Outcome::kNever);
+  EXPECT_EQ(frozen.reserve(1, Duration::max(), at_ns(0)).verdict().outcome, Outcome::kNever);
+  Limiter shut = bucket(10, seconds(1), 0);
+  EXPECT_EQ(shut.check(1, at_ns(0)).outcome, Outcome::kNever);
+  Limiter open = make(Unlimited{});
+  EXPECT_TRUE(open.allow(1'000'000, at_ns(0)));
+}
+
+TEST(Limiter, KeepsAFractionalRateExactly) {  // T10
+  Limiter limiter = bucket(1, seconds(20), 1);
+  EXPECT_TRUE(limiter.allow(1, at_ns(0)));
+  EXPECT_EQ(limiter.check(1, at_ns(0)).retry_after, seconds(20));
+  EXPECT_FALSE(limiter.allow(1, at_ns(20 * kSecond - 1)));
+  EXPECT_TRUE(limiter.allow(1, at_ns(20 * kSecond)));
+}
+
+TEST(Limiter, RefillsSmoothlyAtAThirdOfASecond) {  // K017
+  Limiter limiter = bucket(3, seconds(1), 3);
+  std::string seen;
+  for (int i = 0; i <= 30; ++i) seen += limiter.allow(1, at_ns(i * 100 * kMs)) ? 'A' : 'D';
+  EXPECT_EQ(seen, "AAADADDADDADDDADDADDADDDADDADDA");
+}
+
+TEST(Limiter, DriftsByNothingInABillionSeconds) {  // T7
+  Limiter limiter = bucket(3, seconds(1), 1);
+  ASSERT_TRUE(limiter.allow(1, at_ns(0)));
+  constexpr std::int64_t kLater = 1'000'000'000 * kSecond;
+  for (int i = 0; i < 9; ++i) {
+    EXPECT_TRUE(limiter.allow(1, at_ns(kLater + i * kSecond)));
+    const auto wait = limiter.check(1, at_ns(kLater + i * kSecond)).retry_after;
+    EXPECT_EQ(wait, Duration(333'333'334));
+  }
 }
 
 // The same numbers, calls and instants through the library and through the rule itself.

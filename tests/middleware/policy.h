@@ -14,8 +14,18 @@ namespace weir {
 inline Engine make_engine() {
   auto engine = Engine::from_text(R"(
 limits:
-  - { name: paid, match: { path: /paid, method: GET }, key: [ip], algorithm: token_bucket, rate: 1/h, burst: 1 }
-  - { name: token, match: { header.x-token: "*" }, key: [header.x-token], algorithm: token_bucket, rate: 1/h, burst: 1 }
+  - name: paid
+    match: { path: /paid, method: GET }
+    key: [ip]
+    algorithm: token_bucket
+    rate: 1/h
+    burst: 1
+  - name: token
+    match: { header.x-token: "*" }
+    key: [header.x-token]
+    algorithm: token_bucket
+    rate: 1/h
+    burst: 1
 )");
   EXPECT_TRUE(engine.has_value()) << engine.error().message;
   return *std::move(engine);
