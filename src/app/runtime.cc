@@ -127,8 +127,12 @@ Result<bool> Runtime::open_listeners(const policy::Policy& policy) {
     gateway_ = std::move(*opened);
   }
   if (policy.api) {
-    auto opened = http::open(loops_, http_options("api", policy.api->listen, *clock_),
-                             api::make_handler(*engine_, *clock_, registry_));
+    http::Options options = http_options("api", policy.api->listen, *clock_);
+    options.unreadable =
+        registry_.counter("weir_requests_total", "Requests by what became of them.",
+                          {{"listener", "api"}, {"outcome", "error"}});
+    auto opened =
+        http::open(loops_, std::move(options), api::make_handler(*engine_, *clock_, registry_));
     if (!opened) return Error{opened.error().code, "api: " + opened.error().message};
     api_ = std::move(*opened);
   }

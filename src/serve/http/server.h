@@ -15,6 +15,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "base/metrics.h"
 #include "net/server.h"
 #include "serve/http/message.h"
 #include "weir/result.h"
@@ -31,6 +32,7 @@ struct Options {
   std::uint32_t max_unsent = 256 * 1024;  // past it no further request is read
   Duration idle_timeout = std::chrono::seconds(60);
   Duration request_timeout = std::chrono::seconds(15);  // first byte to last
+  metrics::Counter unreadable;  // requests refused before the handler saw them
 };
 
 // ERRORS: as net::Server::open. The loops, and what `handler` names, outlive the server.

@@ -135,6 +135,17 @@ TEST_F(HttpServer, AnswersWhatWasAskedBeforeTheClientStoppedSending) {
   EXPECT_NE(client.read_all().find("GET /last? "), std::string::npos);
 }
 
+TEST_F(HttpServer, CountsWhatItRefusesBeforeTheHandlerSeesIt) {
+  metrics::Registry registry;
+  Options options;
+  options.unreadable = registry.counter("unreadable", "Requests.", {});
+  RawClient& client = start(options);
+  client.send("GET /a HTTP/1.1\r\nHost: h\r\n\r\nGARBAGE\r\n\r\n");
+  EXPECT_NE(client.read_response().find(" 200 "), std::string::npos);
+  EXPECT_NE(client.read_response().find(" 400 "), std::string::npos);
+  EXPECT_EQ(options.unreadable.value(), 1u);
+}
+
 TEST_F(HttpServer, HonoursConnectionClose) {
   RawClient& client = start();
   client.send("GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\nGET /2 HTTP/1.1\r\n\r\n");

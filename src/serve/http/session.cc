@@ -225,6 +225,7 @@ void Session::append_response(const Response& response, bool head_only) {
 
 void Session::fail(int status, std::string_view message) {
   closing_ = true;
+  options_.unreadable.add();
   Response response;
   set_problem(response, status, message);
   append_response(response, /*head_only=*/false);
