@@ -29,7 +29,7 @@ ALLOWED = {
     "serve/grpc": ["limit", "policy", "engine", "wire", "net", "serve/http"],
     "serve/demo": ["wire", "net", "serve/http"],
     "app": ["limit", "store", "policy", "engine", "wire", "net", "serve/http", "serve/gateway",
-            "serve/api", "serve/admin", "serve/demo"],
+            "serve/api", "serve/grpc", "serve/admin", "serve/demo"],
     "main.cc": ["app"],
 }
 

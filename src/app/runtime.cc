@@ -9,6 +9,8 @@
 #include "base/log.h"
 #include "engine/compiled_policy.h"
 #include "serve/api/handler.h"
+#include "serve/grpc/server.h"
+#include "serve/grpc/service.h"
 #include "serve/http/server.h"
 
 namespace weir::app {
@@ -50,6 +52,7 @@ std::vector<std::string> need_restart(const policy::Policy& now, const policy::P
     sections.push_back("gateway.listen");
   }
   if (!same_address(listen_of(now.api), listen_of(next.api))) sections.push_back("api.listen");
+  if (!same_address(listen_of(now.grpc), listen_of(next.grpc))) sections.push_back("grpc.listen");
   if (!same_address(listen_of(now.admin), listen_of(next.admin))) {
     sections.push_back("admin.listen");
   }
@@ -76,6 +79,7 @@ Result<std::unique_ptr<Runtime>> Runtime::open(policy::Policy policy, const Serv
   if (!store) return store.error();
   runtime->store_ = std::move(*store);
   runtime->engine_ = std::make_unique<engine::Engine>(runtime->store_.store(), &runtime->registry_);
+  runtime->adhoc_ = std::make_unique<engine::Adhoc>(runtime->store_.store());
   done = runtime->install(policy);
   if (!done) return done.error();
   runtime->add_gauges();
@@ -136,6 +140,10 @@ Result<bool> Runtime::open_listeners(const policy::Policy& policy) {
     if (!opened) return Error{opened.error().code, "api: " + opened.error().message};
     api_ = std::move(*opened);
   }
+  if (policy.grpc) {
+    const Result<bool> opened = open_grpc(*policy.grpc);
+    if (!opened) return opened.error();
+  }
   if (policy.admin) {
     const auto token = [this] {
       const auto current = engine_->current();
@@ -147,6 +155,16 @@ Result<bool> Runtime::open_listeners(const policy::Policy& policy) {
     if (!opened) return Error{opened.error().code, "admin: " + opened.error().message};
     admin_ = std::move(*opened);
   }
+  return true;
+}
+
+Result<bool> Runtime::open_grpc(const policy::Grpc& section) {
+  rate_limiter_ = std::make_unique<grpc::RateLimiter>(*engine_, *adhoc_, *clock_, registry_);
+  grpc::Options options;
+  options.listen = {section.listen.host, section.listen.port};
+  auto opened = grpc::open(loops_, std::move(options), grpc::all_methods(*rate_limiter_));
+  if (!opened) return Error{opened.error().code, "grpc: " + opened.error().message};
+  grpc_ = std::move(*opened);
   return true;
 }
 
@@ -175,6 +193,7 @@ void Runtime::print_start() const {
                 describe_upstreams(*policy.gateway).c_str());
   }
   if (api_) std::printf("api: http://%s/v1/check\n", api_->address().c_str());
+  if (grpc_) std::printf("grpc: http://%s\n", grpc_->address().c_str());
   if (admin_) std::printf("admin: http://%s/metrics\n", admin_->address().c_str());
   std::printf("ready\n");
   std::fflush(stdout);
@@ -183,6 +202,7 @@ void Runtime::print_start() const {
 void Runtime::start() {
   if (gateway_) gateway_->start();
   if (api_) api_->start();
+  if (grpc_) grpc_->start();
   if (admin_) admin_->start();
 }
 
@@ -197,6 +217,7 @@ void Runtime::stop() {
   std::vector<Drain> drains;
   if (gateway_) drains.push_back([&](auto done) { gateway_->drain(within, std::move(done)); });
   if (api_) drains.push_back([&](auto done) { api_->drain(within, std::move(done)); });
+  if (grpc_) drains.push_back([&](auto done) { grpc_->drain(within, std::move(done)); });
   drain_all(drains);
   // The admin listener answers to the last: what is drained can be watched.
   if (admin_) drain_all({[&](auto done) { admin_->drain(within, std::move(done)); }});

@@ -1,6 +1,6 @@
 // Runtime: everything that one `weir serve` runs, from the policy to the listeners.
 //
-//   clock, metrics, store -> engine -> gateway, api, admin        on one loop a CPU
+//   clock, metrics, store -> engine -> gateway, api, grpc, admin  on one loop a CPU
 //
 // THREADS: the main thread's; its listeners run on the loops.
 
@@ -16,12 +16,14 @@
 #include "app/store.h"
 #include "base/clock.h"
 #include "base/metrics.h"
+#include "engine/adhoc.h"
 #include "engine/engine.h"
 #include "net/loop.h"
 #include "net/server.h"
 #include "policy/load.h"
 #include "serve/admin/handler.h"
 #include "serve/gateway/gateway.h"
+#include "serve/grpc/rate_limiter.h"
 #include "weir/result.h"
 
 namespace weir::app {
@@ -51,6 +53,7 @@ class Runtime {
   Result<bool> install(policy::Policy policy);
   std::string connect_store(const policy::Store& settings);
   Result<bool> open_listeners(const policy::Policy& policy);
+  Result<bool> open_grpc(const policy::Grpc& section);
   void add_gauges();
   void refuse_reload(std::vector<std::string> reasons);
   admin::Readiness readiness() const;
@@ -65,8 +68,11 @@ class Runtime {
   OpenedStore store_;
   std::string store_line_;  // what to tell of it at start
   std::unique_ptr<engine::Engine> engine_;
+  std::unique_ptr<engine::Adhoc> adhoc_;
+  std::unique_ptr<grpc::RateLimiter> rate_limiter_;
   std::unique_ptr<gateway::Gateway> gateway_;
   std::unique_ptr<net::Server> api_;
+  std::unique_ptr<net::Server> grpc_;
   std::unique_ptr<net::Server> admin_;
 
   std::atomic<std::uint64_t> generation_{0};

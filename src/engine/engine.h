@@ -27,6 +27,7 @@ namespace weir::engine {
 
 class CompiledPolicy;  // compiled_policy.h
 class LocalShare;      // local_share.h
+struct Counter;        // compiled_policy.h
 
 // One limit that a request met. `name` lives as long as the decision's policy.
 struct LimitDecision {
@@ -34,6 +35,7 @@ struct LimitDecision {
   const policy::Limit* limit = nullptr;
   const Numbers* numbers = nullptr;  // of the pair of numbers that answered
   std::string_view policy_item;      // of the same, as RateLimit-Policy lists it
+  const std::vector<Counter>* counters = nullptr;  // all pairs of numbers that were asked
   // Of an unlimited limit: allowed, quota and remaining the largest number. Of one whose store
   // failed (source fail_open or fail_closed) only `outcome` means something.
   Verdict verdict;
@@ -95,6 +97,11 @@ class Engine {
   // REQUIRES: install() has succeeded once; `attributes` lives until `done` has run.
   void decide(const Attributes& attributes, Instant now, std::optional<std::uint64_t> cost,
               Done done);
+
+  // Gives back what an admitted decision charged, in the windows that were charged and clamped at
+  // full: all of it, or of each limit at most `cost`. Nothing for a refused one.
+  void refund(const Decision& decision, Instant now,
+              std::optional<std::uint64_t> cost = std::nullopt);
 
  private:
   store::Store& store_;

@@ -22,6 +22,7 @@ LimitDecision describe(const Met& met) {
   one.cost = met.cost;
   one.key_begin = met.key_begin;
   one.key_size = met.key_size;
+  one.counters = met.counters;
   set_counter(one, met.counters->front());
   return one;
 }

@@ -52,11 +52,6 @@ constexpr std::array kAdminFields{
     Field<Admin>{kTlsKey, read_tls<Admin>},
 };
 
-struct Resp {
-  Address listen;
-  std::string password;
-};
-
 constexpr std::array kRespFields{
     Field<Resp>{kListenKey,
                 [](Reader& r, const Entry& e, Resp& o) { read_listen(r, e, o.listen); }},
@@ -65,31 +60,40 @@ constexpr std::array kRespFields{
     Field<Resp>{kTlsKey, read_tls<Resp>},
 };
 
-struct Grpc {
-  Address listen;
-  bool atomic = false;
+// What read_renames needs of the policy beside its own section.
+struct GrpcDraft {
+  Grpc* out = nullptr;
+  const std::vector<std::string>* declared = nullptr;
 };
 
-// `attributes: { remote_address: ip }`. What the names may be is the listener's to check.
-void read_renames(Reader& reader, const Entry& entry, Grpc&) {
+// `attributes: { remote_address: ip }`
+void read_renames(Reader& reader, const Entry& entry, GrpcDraft& draft) {
   const Node* mapping = read_mapping(reader, entry);
   if (mapping == nullptr) return;
   for (const Entry& rename : mapping->entries) {
-    std::string unused;
-    read_text(reader, rename, unused);
+    std::string name;
+    if (!read_text(reader, rename, name)) continue;
+    if (auto attribute = parse_attribute(name, *draft.declared)) {
+      draft.out->attributes.insert_or_assign(rename.key, *std::move(attribute));
+    } else {
+      reader.mistake(rename.value->at,
+                     rename.key + " is renamed to " + quote(name) +
+                         ", which is no attribute: name a well-known one, or declare it under "
+                         "`attributes`");
+    }
   }
 }
 
 constexpr std::array kGrpcFields{
-    Field<Grpc>{kListenKey,
-                [](Reader& r, const Entry& e, Grpc& o) { read_listen(r, e, o.listen); }},
-    Field<Grpc>{{"attributes", "mapping of descriptor keys to attributes", "{}",
-                 "Renames descriptor keys: `{ remote_address: ip }`."},
-                read_renames},
-    Field<Grpc>{
+    Field<GrpcDraft>{kListenKey, [](Reader& r, const Entry& e,
+                                    GrpcDraft& d) { read_listen(r, e, d.out->listen); }},
+    Field<GrpcDraft>{{"attributes", "mapping of descriptor keys to attributes", "{}",
+                      "Renames descriptor keys: `{ remote_address: ip }`."},
+                     read_renames},
+    Field<GrpcDraft>{
         {"atomic", "true or false", "false", "All descriptors of a call are charged, or none is."},
-        [](Reader& r, const Entry& e, Grpc& o) { read_bool(r, e, o.atomic); }},
-    Field<Grpc>{kTlsKey, read_tls<Grpc>},
+        [](Reader& r, const Entry& e, GrpcDraft& d) { read_bool(r, e, d.out->atomic); }},
+    Field<GrpcDraft>{kTlsKey, read_tls<GrpcDraft>},
 };
 
 struct Metrics {
@@ -154,14 +158,28 @@ void read_admin(Reader& reader, const Entry& entry, Policy& out) {
   read_fields<Admin>(reader, entry, kAdminFields, out.admin.emplace());
 }
 
-void read_resp(Reader& reader, const Entry& entry, Policy&) {
-  Resp unused;
-  read_fields<Resp>(reader, entry, kRespFields, unused);
+void read_resp(Reader& reader, const Entry& entry, Policy& out) {
+  Resp& resp = out.resp.emplace();
+  const std::size_t before = reader.mistakes();
+  read_fields<Resp>(reader, entry, kRespFields, resp);
+  if (reader.mistakes() == before && resp.password.empty() && !is_loopback(resp.listen)) {
+    reader.doubt(entry.at,
+                 "resp listens on " + resp.listen.to_string() +
+                     " without a password: whoever reaches it can take tokens",
+                 "set resp.password, or listen on 127.0.0.1");
+  }
 }
 
-void read_grpc(Reader& reader, const Entry& entry, Policy&) {
-  Grpc unused;
-  read_fields<Grpc>(reader, entry, kGrpcFields, unused);
+void read_grpc(Reader& reader, const Entry& entry, Policy& out) {
+  GrpcDraft draft{&out.grpc.emplace(), &out.attributes};
+  const std::size_t before = reader.mistakes();
+  read_fields<GrpcDraft>(reader, entry, kGrpcFields, draft);
+  if (reader.mistakes() == before && !is_loopback(out.grpc->listen)) {
+    reader.doubt(entry.at,
+                 "grpc listens on " + out.grpc->listen.to_string() +
+                     ", and whoever reaches it can take tokens",
+                 "listen on 127.0.0.1, or let only your proxies reach it");
+  }
 }
 
 void read_metrics(Reader& reader, const Entry& entry, Policy&) {
@@ -172,7 +190,7 @@ void read_metrics(Reader& reader, const Entry& entry, Policy&) {
 void document_listeners(std::vector<SectionDoc>& out) {
   out.push_back(document<Api>("api", "", kApiFields));
   out.push_back(document<Resp>("resp", "", kRespFields));
-  out.push_back(document<Grpc>("grpc", "", kGrpcFields));
+  out.push_back(document<GrpcDraft>("grpc", "", kGrpcFields));
   out.push_back(document<Admin>("admin", "", kAdminFields));
   out.push_back(document<Metrics>("metrics", "", kMetricsFields));
   out.push_back(document<Tls>("tls (of every listener)", "", kTlsFields));

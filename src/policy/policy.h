@@ -162,12 +162,12 @@ struct Upstream {
 
 // How long the gateway waits, phase by phase. 0 is never allowed: nothing waits for ever.
 struct GatewayTimeouts {
-  Duration header = std::chrono::seconds(15);   // first byte of a request to end of its head
-  Duration idle = std::chrono::seconds(60);     // between requests of one connection
-  Duration body = std::chrono::seconds(30);     // between two reads or writes of a body
-  Duration connect = std::chrono::seconds(5);   // to the upstream
+  Duration header = std::chrono::seconds(15);    // first byte of a request to end of its head
+  Duration idle = std::chrono::seconds(60);      // between requests of one connection
+  Duration body = std::chrono::seconds(30);      // between two reads or writes of a body
+  Duration connect = std::chrono::seconds(5);    // to the upstream
   Duration response = std::chrono::seconds(60);  // request sent to head of the response
-  Duration drain = std::chrono::seconds(30);    // SIGTERM to the last connection closed
+  Duration drain = std::chrono::seconds(30);     // SIGTERM to the last connection closed
 };
 
 struct Gateway {
@@ -181,6 +181,17 @@ struct Gateway {
 struct Api {
   Address listen;
   std::string token;
+};
+
+struct Resp {
+  Address listen;
+  std::string password;  // empty: none is needed
+};
+
+struct Grpc {
+  Address listen;
+  std::map<std::string, Attribute> attributes;  // descriptor keys that mean another attribute
+  bool atomic = false;                          // all descriptors of a call are charged, or none is
 };
 
 struct Admin {
@@ -201,6 +212,8 @@ struct Policy {
   Paths paths;
   std::optional<Gateway> gateway;
   std::optional<Api> api;
+  std::optional<Resp> resp;
+  std::optional<Grpc> grpc;
   std::optional<Admin> admin;
 };
 

@@ -45,11 +45,15 @@ class Reply {
   std::int32_t stream_;
 };
 
+enum class Kind : std::uint8_t {
+  kUnary,   // one message, given once the caller has ended its side; one answer
+  kWatch,   // the same, and any number of answers, until the caller has enough or we drain
+  kStream,  // each message as it comes; ends well when the caller ends its side
+};
+
 struct Method {
   std::string path;  // "/package.Service/Method"
-  // False: exactly one message, given once the caller has ended its side. True: each as it comes;
-  // the call ends well when the caller ends its side, unless the handler ended it before.
-  bool streaming = false;
+  Kind kind = Kind::kUnary;
   // The message lives until the handler returns.
   std::function<void(std::string_view message, Reply reply)> handle;
 };

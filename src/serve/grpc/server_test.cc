@@ -33,18 +33,19 @@ class GrpcServer : public ::testing::Test {
 
   Methods methods() {
     return {
-        {"/t.T/Echo", false, [](std::string_view m, Reply reply) { reply.finish(m); }},
-        {"/t.T/Fail", false,
+        {"/t.T/Echo", Kind::kUnary, [](std::string_view m, Reply reply) { reply.finish(m); }},
+        {"/t.T/Fail", Kind::kUnary,
          [](std::string_view, Reply reply) { reply.end(Status::kUnavailable, "no\nstore"); }},
-        {"/t.T/Later", false,
+        {"/t.T/Later", Kind::kUnary,
          [this](std::string_view, Reply reply) {
            later_ = std::move(reply);
            loops_.at(0).post([this] {
              if (later_ && answer_later_) later_->finish("late");
            });
          }},
-        {"/t.T/Chat", true, [](std::string_view m, Reply reply) { reply.send(m); }},
-        {"/t.T/Big", false,
+        {"/t.T/Chat", Kind::kStream, [](std::string_view m, Reply reply) { reply.send(m); }},
+        {"/t.T/Watch", Kind::kWatch, [](std::string_view m, Reply reply) { reply.send(m); }},
+        {"/t.T/Big", Kind::kUnary,
          [](std::string_view, Reply reply) { reply.finish(std::string(256 << 10, 'b')); }},
     };
   }
@@ -209,6 +210,16 @@ TEST_F(GrpcServer, AStreamingCallAnswersEachMessageAsItComes) {
   const auto& call = client.finish(id);
   EXPECT_EQ(call.data, grpc_frame("one") + grpc_frame("two") + grpc_frame("three"));
   EXPECT_EQ(call.status(), "0");
+}
+
+TEST_F(GrpcServer, AWatchStaysOpenUntilDrain) {
+  GrpcClient& client = start();
+  const std::int32_t id = client.begin("/t.T/Watch", grpc_frame("a"));
+  EXPECT_EQ(client.wait_for_data(id, 6).data, grpc_frame("a"));
+  EXPECT_EQ(client.call("/t.T/Echo", "x").status(), "0");
+  EXPECT_FALSE(client.wait_for_data(id, 6).closed);
+  server_->drain(std::chrono::seconds(30), [] {});
+  EXPECT_EQ(client.finish(id).status(), "14");
 }
 
 TEST_F(GrpcServer, AnswersKeepToTheClientsWindow) {

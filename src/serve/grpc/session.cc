@@ -76,6 +76,10 @@ void Session::drain() {
   nghttp2_submit_shutdown_notice(http2_);
   nghttp2_submit_ping(http2_, NGHTTP2_FLAG_NONE, nullptr);
   closing_ = true;
+  for (Stream& stream : streams_) {
+    const bool watch = stream.request_done && stream.method && stream.method->kind == Kind::kWatch;
+    if (watch && !stream.ended) finish(stream, {200, Status::kUnavailable, "shutting down"});
+  }
   wake();
 }
 
@@ -172,7 +176,7 @@ void Session::on_data(Stream& stream, std::string_view data) {
   }
   buffered_ += data.size();
   if (auto fault = stream.add_data(data, limits_)) return finish(stream, *std::move(fault));
-  if (stream.method->streaming) hand_over(stream);
+  if (stream.is_stream()) hand_over(stream);
 }
 
 void Session::on_request_end(Stream& stream) {
@@ -181,7 +185,7 @@ void Session::on_request_end(Stream& stream) {
     return;
   }
   if (auto fault = stream.finish_request()) return finish(stream, *std::move(fault));
-  if (stream.method->streaming) return finish(stream, {});
+  if (stream.is_stream()) return finish(stream, {});
   if (stream.is_late(loop_.timers().now_ns())) {
     return finish(stream, {200, Status::kDeadlineExceeded, "the call's deadline has passed"});
   }
@@ -201,7 +205,7 @@ void Session::hand_over(Stream& stream) {
     const std::size_t before = stream.in.size();
     stream.pop_message();
     buffered_ -= before - stream.in.size();
-    if (!stream.method->streaming) return;
+    if (!stream.is_stream()) return;
     if (auto fault = stream.add_data({}, limits_)) finish(stream, *std::move(fault));
   }
 }

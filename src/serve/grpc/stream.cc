@@ -95,8 +95,7 @@ std::optional<Stream::Fault> Stream::add_data(std::string_view data, const Strea
                                                  " bytes, more than " +
                                                  std::to_string(limits.max_message));
   }
-  const bool one_only = method == nullptr || !method->streaming;
-  if (one_only && in.size() > kMessageHead + head.size) {
+  if (!is_stream() && in.size() > kMessageHead + head.size) {
     return fault(Status::kUnimplemented, "the method takes one message, and more came");
   }
   return std::nullopt;
@@ -115,7 +114,7 @@ void Stream::pop_message() {
 
 std::optional<Stream::Fault> Stream::finish_request() {
   request_done = true;
-  if (method->streaming ? !in.empty() : !message()) {
+  if (is_stream() ? !in.empty() : !message()) {
     return fault(Status::kInternal, in.empty() ? "the call ended without a message"
                                                : "the call ended within a message");
   }

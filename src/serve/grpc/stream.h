@@ -51,9 +51,8 @@ class Stream : public boost::intrusive::list_base_hook<> {
   std::optional<Fault> finish_request();
 
   // Whether bytes of a request are missing that must come soon.
-  bool is_receiving() const {
-    return !request_done && !(method && method->streaming && in.empty());
-  }
+  bool is_receiving() const { return !request_done && !(is_stream() && in.empty()); }
+  bool is_stream() const { return method != nullptr && method->kind == Kind::kStream; }
   // Whether the call's own deadline has passed.
   bool is_late(std::int64_t now_ns) const {
     return timeout && now_ns - began_ns >= timeout->count();

@@ -1,0 +1,132 @@
+#include "serve/grpc/rate_limit_answer.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "engine/answer.h"
+#include "engine/naming.h"
+#include "serve/grpc/current_limit.h"
+
+namespace weir::grpc {
+namespace {
+
+using rls::Code;
+using rls::DescriptorStatus;
+
+constexpr std::uint32_t kMost = std::numeric_limits<std::uint32_t>::max();
+
+std::uint32_t narrow(std::uint64_t count) {
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(count, kMost));
+}
+
+std::uint64_t ceil_seconds(Duration duration) {
+  const std::int64_t ns = duration.count();
+  return static_cast<std::uint64_t>(ns / 1'000'000'000 + (ns % 1'000'000'000 != 0));
+}
+
+void set_numbers(DescriptorStatus& status, const Verdict& verdict, std::uint64_t given_back) {
+  const std::uint64_t room = verdict.quota - verdict.remaining;
+  status.limit_remaining = narrow(verdict.remaining + std::min(room, given_back));
+  const bool wait = verdict.outcome == Outcome::kDenied && verdict.retry_known;
+  status.seconds_until_reset = ceil_seconds(wait ? verdict.retry_after : verdict.reset_after);
+}
+
+DescriptorStatus status_of(const engine::Decision& decision, bool given_back) {
+  DescriptorStatus status;
+  status.code = decision.allowed ? Code::kOk : Code::kOverLimit;
+  const engine::LimitDecision* named = decision.named_limit();
+  if (named == nullptr) {
+    const auto& met = decision.limits;
+    const bool unlimited = std::any_of(
+        met.begin(), met.end(), [](const auto& one) { return !one.shadow && one.unlimited(); });
+    if (unlimited) status.limit_remaining = kMost;
+    return status;
+  }
+  if (!named->known()) return status;
+  status.current_limit = current_limit(*named->numbers, named->name);
+  if (named->reason == Reason::kMissingKey) return status;
+  set_numbers(status, named->verdict, given_back && decision.allowed ? named->cost : 0);
+  return status;
+}
+
+DescriptorStatus status_of(const DescriptorAnswer& answer, bool given_back) {
+  if (answer.decision) return status_of(*answer.decision, given_back);
+  DescriptorStatus status;
+  if (!answer.told || !answer.told->known) return status;
+  status.code = answer.is_refused() ? Code::kOverLimit : Code::kOk;
+  status.current_limit = rls::CurrentLimit{answer.limit->requests_per_unit, answer.limit->unit, {}};
+  set_numbers(status, answer.told->verdict, given_back && !answer.is_refused() ? answer.cost : 0);
+  return status;
+}
+
+// The descriptor that the headers speak of; null when no limit of the policy was met.
+const engine::Decision* most_telling(const std::vector<DescriptorAnswer>& answers) {
+  const engine::Decision* found = nullptr;
+  for (const DescriptorAnswer& answer : answers) {
+    if (!answer.decision || answer.decision->named_limit() == nullptr) continue;
+    if (found != nullptr && !engine::is_named_over(answer.decision->named_limit()->verdict,
+                                                   found->named_limit()->verdict)) {
+      continue;
+    }
+    found = &*answer.decision;
+  }
+  return found;
+}
+
+std::string lower_case(std::string_view name) {
+  std::string lower(name);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
+}
+
+void add_headers(rls::Response& response, const engine::Decision& decision) {
+  static thread_local engine::AnswerHeaders headers;
+  headers.fill(decision);
+  for (std::size_t i = 0; i < headers.size(); ++i) {
+    response.headers.emplace_back(lower_case(headers[i].name), headers[i].value);
+  }
+}
+
+void add_refusal(rls::Response& response, const engine::Decision& decision) {
+  engine::append_refusal_body(decision, response.raw_body);
+  response.headers.emplace_back("content-type", "application/json");
+}
+
+void add_metadata(rls::Response& response, const engine::Decision& decision) {
+  response.metadata.emplace_back("limit", decision.named_limit()->name);
+  response.metadata.emplace_back("source", to_string(decision.source));
+  if (decision.reason != Reason::kNone) {
+    response.metadata.emplace_back("reason", to_string(decision.reason));
+  }
+  if (decision.allowed && decision.delay > Duration{0}) {
+    std::string seconds;
+    engine::append_exact_seconds(seconds, decision.delay);
+    response.metadata.emplace_back("delay", seconds);
+  }
+}
+
+}  // namespace
+
+Result<rls::Response> make_response(const std::vector<DescriptorAnswer>& answers, bool given_back) {
+  rls::Response response;
+  response.statuses.reserve(answers.size());
+  for (const DescriptorAnswer& answer : answers) {
+    if (answer.decision && answer.decision->reason == Reason::kLimiterUnavailable) {
+      return Error{ErrorCode::kUnavailable, "the rate limiter cannot decide now"};
+    }
+    response.statuses.push_back(status_of(answer, given_back));
+    if (response.statuses.back().code == Code::kOverLimit) {
+      response.overall_code = Code::kOverLimit;
+    }
+  }
+  if (const engine::Decision* decision = most_telling(answers)) {
+    add_headers(response, *decision);
+    if (!decision->allowed) add_refusal(response, *decision);
+    add_metadata(response, *decision);
+  }
+  return response;
+}
+
+}  // namespace weir::grpc

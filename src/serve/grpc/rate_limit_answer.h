@@ -1,0 +1,41 @@
+// What the descriptors of one call were answered, as a RateLimitResponse.
+//
+// Statuses stand in the order of the descriptors. The headers and the body are those of one
+// descriptor: the one that is refused longest, else the one with the least share left.
+// duration_until_reset is in whole seconds, rounded up: refused, until the same call is admitted;
+// admitted, until the limit is as fresh.
+//
+// THREADS: pure functions.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+#include "weir/result.h"
+#include "wire/grpc/rate_limit.h"
+
+namespace weir::grpc {
+
+// One of `decision` and `told`, or neither where the descriptor meets no limit.
+struct DescriptorAnswer {
+  std::optional<engine::Decision> decision;
+  std::optional<store::Answer> told;   // of an override
+  std::optional<rls::Override> limit;  // that override
+  std::string key;                     // whom it counts
+  std::uint64_t cost = 1;              // of it
+
+  bool is_refused() const {
+    if (decision) return !decision->allowed;
+    return told && told->known && !told->verdict.allowed();
+  }
+};
+
+// `given_back`: what admitted descriptors were charged has been given back.
+// ERRORS: kUnavailable where a limit could not be asked and says `on_error: deny`.
+Result<rls::Response> make_response(const std::vector<DescriptorAnswer>& answers, bool given_back);
+
+}  // namespace weir::grpc

@@ -1,0 +1,310 @@
+// Envoy's rate limit service through the real listener, over a memory store and a clock that the
+// test moves. Case numbers stand where a fault of others is pinned.
+
+#include "serve/grpc/rate_limiter.h"
+
+#include <gtest/gtest.h>
+
+#include "policy/load.h"
+#include "serve/grpc/server.h"
+#include "serve/grpc/service.h"
+#include "store/memory/memory_store.h"
+#include "support/grpc_client.h"
+#include "wire/grpc/protobuf.h"
+
+namespace weir::grpc {
+namespace {
+
+using protobuf::Writer;
+using testing::grpc_frame;
+using testing::GrpcClient;
+
+constexpr std::string_view kPath = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
+
+struct Asked {
+  std::vector<std::pair<std::string, std::string>> entries;
+  std::optional<rls::Override> limit = std::nullopt;
+  std::optional<std::uint64_t> hits = std::nullopt;
+};
+
+std::string request(std::string_view domain, const std::vector<Asked>& descriptors,
+                    std::uint64_t hits = 0) {
+  std::string out;
+  Writer writer(out);
+  writer.text(1, domain);
+  for (const Asked& asked : descriptors) {
+    const std::size_t at = writer.open(2);
+    for (const auto& [key, value] : asked.entries) {
+      const std::size_t entry = writer.open(1);
+      writer.text(1, key);
+      writer.text(2, value);
+      writer.close(entry);
+    }
+    if (asked.limit) {
+      const std::size_t limit = writer.open(2);
+      writer.number(1, asked.limit->requests_per_unit);
+      writer.number(2, static_cast<std::uint64_t>(asked.limit->unit));
+      writer.close(limit);
+    }
+    if (asked.hits) {
+      const std::size_t wrapped = writer.open(3);
+      writer.number(1, *asked.hits);
+      writer.close(wrapped);
+    }
+    writer.close(at);
+  }
+  writer.number(3, hits);
+  return out;
+}
+
+// "OVER_LIMIT [OK 100/MINUTE api 99 60s] [OVER_LIMIT ...]": the answer in words.
+std::string in_words(std::string_view message) {
+  const auto field_words = [](std::string_view bytes) {
+    std::string words = "?";
+    std::string limit;
+    std::uint64_t left = 0;
+    std::string reset;
+    protobuf::Reader reader(bytes);
+    for (protobuf::Field f; reader.next(f);) {
+      if (f.is_varint(1)) words = rls::to_string(static_cast<rls::Code>(f.value));
+      if (f.is_varint(3)) left = f.value;
+      if (f.is_bytes(2)) {
+        std::uint64_t count = 0, unit = 0;
+        std::string name;
+        protobuf::Reader inner(f.bytes);
+        for (protobuf::Field g; inner.next(g);) {
+          if (g.is_varint(1)) count = g.value;
+          if (g.is_varint(2)) unit = g.value;
+          if (g.is_bytes(3)) name = " " + std::string(g.bytes);
+        }
+        limit = " " + std::to_string(count) + "/" +
+                std::string(rls::to_string(static_cast<rls::Unit>(unit))) + name;
+      }
+      if (f.is_bytes(4)) {
+        std::uint64_t seconds = 0;
+        protobuf::Reader inner(f.bytes);
+        for (protobuf::Field g; inner.next(g);) seconds = g.value;
+        reset = " " + std::to_string(seconds) + "s";
+      }
+    }
+    if (!limit.empty() || left > 0) words += limit + " " + std::to_string(left) + reset;
+    return words;
+  };
+  std::string words;
+  protobuf::Reader reader(message);
+  for (protobuf::Field f; reader.next(f);) {
+    if (f.is_varint(1)) words = rls::to_string(static_cast<rls::Code>(f.value));
+    if (f.is_bytes(2)) words += " [" + field_words(f.bytes) + "]";
+  }
+  return words;
+}
+
+class RateLimitServiceTest : public ::testing::Test {
+ protected:
+  void start(const std::string& policy_text) {
+    auto loaded = policy::load_text("test.yaml", "grpc: { listen: 127.0.0.1:1 }\n" + policy_text,
+                                    policy::Format::kYaml);
+    ASSERT_TRUE(loaded.policy) << loaded.mistakes[0].to_line();
+    ASSERT_TRUE(engine_.install(*std::move(loaded.policy)));
+    Options options;
+    options.listen = {"127.0.0.1", 0};
+    auto opened = open(loops_, options, all_methods(limiter_));
+    ASSERT_TRUE(opened) << opened.error().message;
+    server_ = std::move(*opened);
+    server_->start();
+    loops_.start();
+    client_ = std::make_unique<GrpcClient>(server_->port());
+  }
+  void TearDown() override { loops_.stop(); }
+
+  const GrpcClient::Call& call(const std::string& message) { return client_->call(kPath, message); }
+  std::string words(const std::string& message) {
+    const auto& answered = call(message);
+    return answered.status() == "0" ? in_words(answered.message()) : "status " + answered.status();
+  }
+  static std::string api(const std::string& user = "u1", std::uint64_t hits = 0) {
+    return request("api", {{{{"user", user}}}}, hits);
+  }
+
+  ManualClock clock_{at_ns(1'700'000'040'000'000'000)};  // the start of a minute
+  metrics::Registry registry_;
+  store::MemoryStore store_;
+  engine::Engine engine_{store_};
+  engine::Adhoc adhoc_{store_};
+  RateLimiter limiter_{engine_, adhoc_, clock_, registry_};
+  net::Loops loops_{1};
+  std::unique_ptr<net::Server> server_;
+  std::unique_ptr<GrpcClient> client_;
+};
+
+const std::string kTwoAMinute =
+    "limits: [{ name: api, match: { domain: api }, key: [user], algorithm: fixed_window, limit: 2, "
+    "window: 1m }]\n";
+
+TEST_F(RateLimitServiceTest, CountsByDescriptorAndTellsStatusAndReset) {
+  start(kTwoAMinute);
+  EXPECT_EQ(words(api()), "OK [OK 2/MINUTE api 1 60s]");
+  EXPECT_EQ(words(api()), "OK [OK 2/MINUTE api 0 60s]");
+  EXPECT_EQ(words(api()), "OVER_LIMIT [OVER_LIMIT 2/MINUTE api 0 60s]");
+  EXPECT_EQ(words(api("u2")), "OK [OK 2/MINUTE api 1 60s]");
+}
+
+// K171
+TEST_F(RateLimitServiceTest, ResetIsRoundedUpAndNeverZeroWithinAWindow) {
+  start(kTwoAMinute);
+  clock_.set(clock_.now() + Duration(59'000'000'001));
+  EXPECT_EQ(words(api()), "OK [OK 2/MINUTE api 1 1s]");
+}
+
+// K169
+TEST_F(RateLimitServiceTest, RequestsAtTheEdgeOfTheProtocol) {
+  start(kTwoAMinute);
+  EXPECT_EQ(call(request("", {{{{"user", "u"}}}})).text(), "rate limit domain must not be empty");
+  EXPECT_EQ(call(request("api", {})).text(), "rate limit descriptor list must not be empty");
+  EXPECT_EQ(words(request("other", {{{{"user", "u"}}}})), "OK [OK]");
+  EXPECT_EQ(words(request("api", {{}})), "OK [OK]");
+  EXPECT_EQ(words(request("api", {{{{"", "u"}}}})), "OK [OK]");
+  EXPECT_EQ(call("\xFF").status(), "3");
+}
+
+TEST_F(RateLimitServiceTest, AThousandDescriptorsGetAThousandStatusesInOrder) {
+  start(kTwoAMinute);
+  std::vector<Asked> many;
+  for (int i = 0; i < 1000; ++i) many.push_back({{{"user", "u" + std::to_string(i / 3)}}});
+  const std::string said = words(request("api", many));
+  std::string expected = "OVER_LIMIT";
+  for (int i = 0; i < 1000; ++i) {
+    expected += i % 3 == 2 ? " [OVER_LIMIT 2/MINUTE api 0 60s]"
+                           : " [OK 2/MINUTE api " + std::to_string(1 - i % 3) + " 60s]";
+  }
+  EXPECT_EQ(said, expected);
+}
+
+TEST_F(RateLimitServiceTest, UnlimitedAndDeniedTogetherAreOverLimit) {
+  start(
+      "limits: [{ name: free, match: { user: staff }, algorithm: unlimited },"
+      "{ name: none, match: { user: bad }, algorithm: fixed_window, limit: 0, window: 1d }]\n");
+  EXPECT_EQ(words(api("staff")), "OK [OK 4294967295]");
+  EXPECT_EQ(words(request("api", {{{{"user", "staff"}}}, {{{"user", "bad"}}}})),
+            "OVER_LIMIT [OK 4294967295] [OVER_LIMIT 0/DAY none 0 0s]");
+}
+
+// K033
+TEST_F(RateLimitServiceTest, TheLargestAddendDoesNotWrap) {
+  start(kTwoAMinute);
+  EXPECT_EQ(words(api("u1", 4294967295)), "OVER_LIMIT [OVER_LIMIT 2/MINUTE api 2 0s]");
+  EXPECT_EQ(words(api("u1", 4294967295)), "OVER_LIMIT [OVER_LIMIT 2/MINUTE api 2 0s]");
+  EXPECT_EQ(words(api("u1", 1)), "OK [OK 2/MINUTE api 1 60s]");
+}
+
+TEST_F(RateLimitServiceTest, AddendsOfTheRequestAndTheDescriptor) {
+  start(kTwoAMinute);
+  EXPECT_EQ(words(api("a", 2)), "OK [OK 2/MINUTE api 0 60s]");
+  EXPECT_EQ(words(request("api", {{{{"user", "b"}}, {}, 2}}, 1)), "OK [OK 2/MINUTE api 0 60s]");
+  EXPECT_EQ(words(request("api", {{{{"user", "c"}}, {}, 0}}, 9)),
+            "OK [OK 2/MINUTE api 2 0s]");  // a peek
+}
+
+// K085
+TEST_F(RateLimitServiceTest, TheSameDescriptorTwiceIsChargedTwice) {
+  start("limits: [{ name: one, key: [user], algorithm: fixed_window, limit: 1, window: 1m }]\n");
+  const Asked same{{{"user", "u"}}};
+  EXPECT_EQ(words(request("api", {same, same})),
+            "OVER_LIMIT [OK 1/MINUTE one 0 60s] [OVER_LIMIT 1/MINUTE one 0 60s]");
+  EXPECT_EQ(words(api("u")), "OVER_LIMIT [OVER_LIMIT 1/MINUTE one 0 60s]");
+}
+
+TEST_F(RateLimitServiceTest, AnOverrideReplacesTheLimit) {
+  start(kTwoAMinute);
+  const std::string five =
+      request("api", {{{{"user", "u1"}}, rls::Override{5, rls::Unit::kMinute}}});
+  for (int left = 4; left >= 0; --left) {
+    EXPECT_EQ(words(five), "OK [OK 5/MINUTE " + std::to_string(left) + " " +
+                               std::to_string((5 - left) * 12) + "s]");
+  }
+  EXPECT_EQ(words(five), "OVER_LIMIT [OVER_LIMIT 5/MINUTE 0 12s]");
+  EXPECT_EQ(words(api()), "OK [OK 2/MINUTE api 1 60s]");
+  EXPECT_EQ(
+      call(request("api", {{{{"user", "u"}}, rls::Override{5, rls::Unit::kUnknown}}})).status(),
+      "3");
+}
+
+TEST_F(RateLimitServiceTest, ARateIsShownInTheSmallestUnitThatIsWhole) {
+  start("limits: [{ name: slow, key: [user], algorithm: token_bucket, rate: 0.2/s, burst: 3 }]\n");
+  EXPECT_EQ(words(api()), "OK [OK 12/MINUTE slow 2 5s]");
+}
+
+TEST_F(RateLimitServiceTest, ABadAddressIsAnErrorAndChargesNothing) {
+  start("limits: [{ name: one, key: [user], algorithm: fixed_window, limit: 1, window: 1m }]\n");
+  EXPECT_EQ(call(request("api", {{{{"user", "u"}}}, {{{"ip", "1.2.3"}}}})).status(), "3");
+  EXPECT_EQ(words(api("u")), "OK [OK 1/MINUTE one 0 60s]");
+}
+
+TEST_F(RateLimitServiceTest, ARefusalCarriesHeadersBodyAndTheLimitsName) {
+  start(kTwoAMinute);
+  call(api());
+  call(api());
+  const std::string message = call(api()).message();
+  EXPECT_NE(message.find("retry-after"), std::string::npos);
+  EXPECT_NE(message.find("x-ratelimit-remaining"), std::string::npos);
+  EXPECT_NE(message.find("{\"code\":\"RATE_LIMITED\""), std::string::npos);
+  EXPECT_NE(message.find(std::string("\x0A\x05limit\x12\x05\x1A\x03") + "api"), std::string::npos);
+}
+
+class GrpcSectionTest : public RateLimitServiceTest {
+ protected:
+  void start_with(const std::string& grpc, const std::string& rest) {
+    auto loaded = policy::load_text(
+        "test.yaml", "grpc: { listen: 127.0.0.1:1, " + grpc + " }\n" + rest, policy::Format::kYaml);
+    ASSERT_TRUE(loaded.policy) << loaded.mistakes[0].to_line();
+    start("limits: []\n");
+    ASSERT_TRUE(engine_.install(*std::move(loaded.policy)));
+  }
+};
+
+TEST_F(GrpcSectionTest, DescriptorKeysCanBeRenamed) {
+  start_with("attributes: { remote_address: ip }",
+             "limits: [{ name: ip, key: [ip], algorithm: fixed_window, limit: 1, window: 1m }]\n");
+  const std::string one = request("d", {{{{"remote_address", "203.0.113.7"}}}});
+  EXPECT_EQ(words(one), "OK [OK 1/MINUTE ip 0 60s]");
+  EXPECT_EQ(words(one), "OVER_LIMIT [OVER_LIMIT 1/MINUTE ip 0 60s]");
+}
+
+TEST_F(GrpcSectionTest, AtomicChargesAllDescriptorsOrNone) {
+  start_with(
+      "atomic: true",
+      "limits: [{ name: one, key: [user], algorithm: fixed_window, limit: 1, window: 1m }]\n");
+  const std::string both = request("d", {{{{"user", "a"}}}, {{{"user", "b"}}}});
+  EXPECT_EQ(words(request("d", {{{{"user", "b"}}}})), "OK [OK 1/MINUTE one 0 60s]");
+  EXPECT_EQ(words(both), "OVER_LIMIT [OK 1/MINUTE one 1 60s] [OVER_LIMIT 1/MINUTE one 0 60s]");
+  EXPECT_EQ(words(request("d", {{{{"user", "a"}}}})), "OK [OK 1/MINUTE one 0 60s]");
+}
+
+TEST_F(RateLimitServiceTest, HealthAnswersForTheServerAndTheService) {
+  start("limits: []\n");
+  const auto check = [&](std::string_view service) {
+    std::string message;
+    Writer(message).text(1, service);
+    return client_->call("/grpc.health.v1.Health/Check", message);
+  };
+  for (const char* service : {"", "ratelimit", "envoy.service.ratelimit.v3.RateLimitService"}) {
+    EXPECT_EQ(check(service).message(), "\x08\x01") << service;
+  }
+  EXPECT_EQ(check("other").status(), "5");
+  const auto id = client_->begin("/grpc.health.v1.Health/Watch", grpc_frame(""));
+  EXPECT_EQ(client_->wait_for_data(id, 7).message(), "\x08\x01");
+}
+
+TEST_F(RateLimitServiceTest, ReflectionListsTheServices) {
+  start("limits: []\n");
+  for (const char* version : {"v1", "v1alpha"}) {
+    const auto& call = client_->call(
+        "/grpc.reflection." + std::string(version) + ".ServerReflection/ServerReflectionInfo",
+        std::string("\x3A\x00", 2));
+    EXPECT_EQ(call.status(), "0");
+    EXPECT_NE(call.message().find(kRateLimitService), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace weir::grpc
