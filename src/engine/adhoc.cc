@@ -89,7 +89,11 @@ class PendingPool {
 
 void finish(Pending* pending) {
   const Adhoc::Done done = std::move(pending->done);
-  const store::Answer answer = pending->answer;
+  store::Answer answer = pending->answer;
+  if (!answer.known) {
+    answer.verdict = Verdict{};
+    answer.verdict.quota = answer.verdict.remaining = pending->rule->quota();
+  }
   PendingPool::give_back(pending);
   done(answer);
 }

@@ -34,7 +34,7 @@ class Adhoc {
   };
 
   // Told the answer, once: before decide() returns where the store answers at once, else later on
-  // the calling thread's loop.
+  // the calling thread's loop. Where it is not known, its verdict is that of a fresh key.
   using Done = std::function<void(const store::Answer& answer)>;
 
   // REQUIRES: the store outlives it.
