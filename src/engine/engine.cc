@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "engine/by_name.h"
 #include "engine/compiled_policy.h"
 #include "engine/judge.h"
 #include "engine/local_share.h"
@@ -168,21 +169,55 @@ void Engine::decide(const Attributes& attributes, Instant now, std::optional<std
   meet_all(policy, request, cost, *pending);
   if (lacks_a_key(*pending)) keep_missing_keys_only(*pending);
   add_charges(*pending);
+  ask(std::move(pending));
+}
+
+void Engine::ask(std::unique_ptr<Pending> pending) {
   if (pending->charges.size() > store::kMaxCharges) {
-    decision.allowed = false;
-    decision.reason = Reason::kLimiterUnavailable;
-    decision.source = Source::kFailClosed;
+    pending->decision.allowed = false;
+    pending->decision.reason = Reason::kLimiterUnavailable;
+    pending->decision.source = Source::kFailClosed;
     answer_at_once(std::move(pending));
     return;
   }
   if (pending->charges.empty()) {
+    const Instant now = pending->now;
     finish(store_, *local_, std::move(pending), {true, now});
     return;
   }
   Pending* raw = pending.release();
-  store_.charge(raw->charges, now, raw->answers, [this, raw](store::Admission admission) {
+  store_.charge(raw->charges, raw->now, raw->answers, [this, raw](store::Admission admission) {
     finish(store_, *local_, std::unique_ptr<Pending>(raw), admission);
   });
+}
+
+Result<bool> Engine::take(std::string_view name, const std::vector<std::string>& values,
+                          Instant now, std::uint64_t cost, Done done) {
+  const auto policy = current();
+  const auto found = find_key(*policy, name, values);
+  if (!found) return found.error();
+  if (!policy->policy().enabled) {
+    Decision decision;
+    decision.source = Source::kExempt;
+    decision.at = now;
+    decision.policy = policy;
+    done(std::move(decision));
+    return true;
+  }
+  auto pending = PendingPool::take();
+  pending->done = std::move(done);
+  pending->now = now;
+  pending->decision.policy = policy;
+  pending->decision.keys = found->keys.front();
+  Met met;
+  met.limit = found->limit;
+  met.key_size = static_cast<std::uint32_t>(pending->decision.keys.size());
+  met.counters = &found->counters(found->keys.front());
+  met.cost = cost;
+  pending->met.push_back(met);
+  add_charges(*pending);
+  ask(std::move(pending));
+  return true;
 }
 
 }  // namespace weir::engine

@@ -25,6 +25,7 @@
 
 namespace weir::engine {
 
+struct Pending;        // pending.h
 class CompiledPolicy;  // compiled_policy.h
 class LocalShare;      // local_share.h
 struct Counter;        // compiled_policy.h
@@ -33,8 +34,8 @@ struct Counter;        // compiled_policy.h
 struct LimitDecision {
   std::string_view name;
   const policy::Limit* limit = nullptr;
-  const Numbers* numbers = nullptr;  // of the pair of numbers that answered
-  std::string_view policy_item;      // of the same, as RateLimit-Policy lists it
+  const Numbers* numbers = nullptr;                // of the pair of numbers that answered
+  std::string_view policy_item;                    // of the same, as RateLimit-Policy lists it
   const std::vector<Counter>* counters = nullptr;  // all pairs of numbers that were asked
   // Of an unlimited limit: allowed, quota and remaining the largest number. Of one whose store
   // failed (source fail_open or fail_closed) only `outcome` means something.
@@ -98,12 +99,27 @@ class Engine {
   void decide(const Attributes& attributes, Instant now, std::optional<std::uint64_t> cost,
               Done done);
 
+  // Decides one limit by its name, for the values of its key in their order, whatever it matches.
+  // Tiers do not apply; overrides do. `done` as in decide().
+  // ERRORS: kNotFound for an unknown limit, kInvalid for another number of values; then `done`
+  // never runs.
+  Result<bool> take(std::string_view name, const std::vector<std::string>& values, Instant now,
+                    std::uint64_t cost, Done done);
+
+  // Forgets the counters of one key of a limit, or gives back `cost` to them, clamped at full.
+  // ERRORS: as take().
+  Result<bool> reset(std::string_view name, const std::vector<std::string>& values);
+  Result<bool> refund(std::string_view name, const std::vector<std::string>& values, Instant now,
+                      std::uint64_t cost);
+
   // Gives back what an admitted decision charged, in the windows that were charged and clamped at
   // full: all of it, or of each limit at most `cost`. Nothing for a refused one.
   void refund(const Decision& decision, Instant now,
               std::optional<std::uint64_t> cost = std::nullopt);
 
  private:
+  void ask(std::unique_ptr<Pending> pending);
+
   store::Store& store_;
   metrics::Registry* const registry_;
   std::unique_ptr<LocalShare> local_;

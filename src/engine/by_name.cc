@@ -1,0 +1,76 @@
+#include "engine/by_name.h"
+
+#include "engine/engine.h"
+
+namespace weir::engine {
+namespace {
+
+class Nothing final : public Attributes {
+ public:
+  std::optional<std::string_view> find(const policy::Attribute&) const override {
+    return std::nullopt;
+  }
+  std::optional<IpAddress> ip() const override { return std::nullopt; }
+};
+
+// Every counter of a key, under each way to read it.
+std::vector<store::Charge> charges_of(const NamedKey& named, std::uint64_t cost) {
+  std::vector<store::Charge> charges;
+  for (const std::string& key : named.keys) {
+    for (const Counter& counter : named.counters(key)) {
+      const bool counted = algorithm_of(counter.rule.numbers()) != Algorithm::kUnlimited;
+      if (!counted || charges.size() == store::kMaxCharges) continue;
+      store::Charge& charge = charges.emplace_back();
+      charge.rule = &counter.rule;
+      charge.counter = counter.name;
+      charge.key = key;
+      charge.cost = cost;
+    }
+  }
+  return charges;
+}
+
+}  // namespace
+
+const CounterSet& NamedKey::counters(std::string_view key) const {
+  const Nothing nothing;
+  RequestView request(nothing, policy->policy().paths);
+  return limit->counters(request, key);
+}
+
+Result<NamedKey> find_key(const CompiledPolicy& policy, std::string_view name,
+                          const std::vector<std::string>& values) {
+  const CompiledLimit* limit = policy.find_limit(name);
+  if (limit == nullptr) {
+    return Error{ErrorCode::kNotFound, "there is no such limit in the policy"};
+  }
+  const std::size_t wanted = limit->written().key.size();
+  NamedKey named{limit, &policy, limit->key().read_values(values)};
+  if (values.size() != wanted || named.keys.empty()) {
+    return Error{ErrorCode::kInvalid, "the key of this limit has " + std::to_string(wanted) +
+                                          (wanted == 1 ? " value" : " values") +
+                                          ", an address where it counts one"};
+  }
+  return named;
+}
+
+Result<bool> Engine::reset(std::string_view name, const std::vector<std::string>& values) {
+  const auto policy = current();
+  const auto found = find_key(*policy, name, values);
+  if (!found) return found.error();
+  const auto charges = charges_of(*found, 0);
+  if (!charges.empty()) store_.reset(charges);
+  return true;
+}
+
+Result<bool> Engine::refund(std::string_view name, const std::vector<std::string>& values,
+                            Instant now, std::uint64_t cost) {
+  const auto policy = current();
+  const auto found = find_key(*policy, name, values);
+  if (!found) return found.error();
+  const auto charges = charges_of(*found, cost);
+  if (cost > 0 && !charges.empty()) store_.refund(charges, now);
+  return true;
+}
+
+}  // namespace weir::engine
