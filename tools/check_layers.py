@@ -27,9 +27,11 @@ ALLOWED = {
     "serve/api": ["limit", "policy", "engine", "wire", "net", "serve/http"],
     "serve/admin": ["limit", "policy", "engine", "wire", "net", "serve/http"],
     "serve/grpc": ["limit", "policy", "engine", "wire", "net", "serve/http"],
+    "serve/resp": ["limit", "policy", "engine", "wire", "net"],
     "serve/demo": ["wire", "net", "serve/http"],
     "app": ["limit", "store", "policy", "engine", "wire", "net", "serve/http", "serve/gateway",
-            "serve/api", "serve/grpc", "serve/admin", "serve/demo"],
+            "serve/api", "serve/grpc",
+            "serve/resp", "serve/admin", "serve/demo"],
     "main.cc": ["app"],
 }
 

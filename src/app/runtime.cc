@@ -12,6 +12,7 @@
 #include "serve/grpc/server.h"
 #include "serve/grpc/service.h"
 #include "serve/http/server.h"
+#include "serve/resp/server.h"
 
 namespace weir::app {
 namespace {
@@ -52,6 +53,7 @@ std::vector<std::string> need_restart(const policy::Policy& now, const policy::P
     sections.push_back("gateway.listen");
   }
   if (!same_address(listen_of(now.api), listen_of(next.api))) sections.push_back("api.listen");
+  if (!same_address(listen_of(now.resp), listen_of(next.resp))) sections.push_back("resp.listen");
   if (!same_address(listen_of(now.grpc), listen_of(next.grpc))) sections.push_back("grpc.listen");
   if (!same_address(listen_of(now.admin), listen_of(next.admin))) {
     sections.push_back("admin.listen");
@@ -140,6 +142,10 @@ Result<bool> Runtime::open_listeners(const policy::Policy& policy) {
     if (!opened) return Error{opened.error().code, "api: " + opened.error().message};
     api_ = std::move(*opened);
   }
+  if (policy.resp) {
+    const Result<bool> opened = open_resp(*policy.resp);
+    if (!opened) return opened.error();
+  }
   if (policy.grpc) {
     const Result<bool> opened = open_grpc(*policy.grpc);
     if (!opened) return opened.error();
@@ -155,6 +161,15 @@ Result<bool> Runtime::open_listeners(const policy::Policy& policy) {
     if (!opened) return Error{opened.error().code, "admin: " + opened.error().message};
     admin_ = std::move(*opened);
   }
+  return true;
+}
+
+Result<bool> Runtime::open_resp(const policy::Resp& section) {
+  resp::Options options;
+  options.listen = {section.listen.host, section.listen.port};
+  auto opened = resp::open(loops_, std::move(options), {*engine_, *adhoc_, *clock_, registry_});
+  if (!opened) return Error{opened.error().code, "resp: " + opened.error().message};
+  resp_ = std::move(*opened);
   return true;
 }
 
@@ -193,6 +208,7 @@ void Runtime::print_start() const {
                 describe_upstreams(*policy.gateway).c_str());
   }
   if (api_) std::printf("api: http://%s/v1/check\n", api_->address().c_str());
+  if (resp_) std::printf("resp: redis://%s\n", resp_->address().c_str());
   if (grpc_) std::printf("grpc: http://%s\n", grpc_->address().c_str());
   if (admin_) std::printf("admin: http://%s/metrics\n", admin_->address().c_str());
   std::printf("ready\n");
@@ -202,6 +218,7 @@ void Runtime::print_start() const {
 void Runtime::start() {
   if (gateway_) gateway_->start();
   if (api_) api_->start();
+  if (resp_) resp_->start();
   if (grpc_) grpc_->start();
   if (admin_) admin_->start();
 }
@@ -217,6 +234,7 @@ void Runtime::stop() {
   std::vector<Drain> drains;
   if (gateway_) drains.push_back([&](auto done) { gateway_->drain(within, std::move(done)); });
   if (api_) drains.push_back([&](auto done) { api_->drain(within, std::move(done)); });
+  if (resp_) drains.push_back([&](auto done) { resp_->drain(within, std::move(done)); });
   if (grpc_) drains.push_back([&](auto done) { grpc_->drain(within, std::move(done)); });
   drain_all(drains);
   // The admin listener answers to the last: what is drained can be watched.

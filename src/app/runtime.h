@@ -1,6 +1,6 @@
 // Runtime: everything that one `weir serve` runs, from the policy to the listeners.
 //
-//   clock, metrics, store -> engine -> gateway, api, grpc, admin  on one loop a CPU
+//   clock, metrics, store -> engine -> gateway, api, resp, grpc, admin  on one loop a CPU
 //
 // THREADS: the main thread's; its listeners run on the loops.
 
@@ -53,6 +53,7 @@ class Runtime {
   Result<bool> install(policy::Policy policy);
   std::string connect_store(const policy::Store& settings);
   Result<bool> open_listeners(const policy::Policy& policy);
+  Result<bool> open_resp(const policy::Resp& section);
   Result<bool> open_grpc(const policy::Grpc& section);
   void add_gauges();
   void refuse_reload(std::vector<std::string> reasons);
@@ -72,6 +73,7 @@ class Runtime {
   std::unique_ptr<grpc::RateLimiter> rate_limiter_;
   std::unique_ptr<gateway::Gateway> gateway_;
   std::unique_ptr<net::Server> api_;
+  std::unique_ptr<net::Server> resp_;
   std::unique_ptr<net::Server> grpc_;
   std::unique_ptr<net::Server> admin_;
 

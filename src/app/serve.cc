@@ -17,11 +17,12 @@ std::optional<policy::Policy> load(const ServeOptions& options) {
   print_findings(loaded);
   if (!loaded.policy) return std::nullopt;
   const policy::Policy& policy = *loaded.policy;
-  if (!policy.gateway && !policy.api && !policy.grpc && !policy.admin) {
-    std::fprintf(stderr,
-                 "%s: nothing to serve: the policy names no listener; add gateway, api, grpc or "
-                 "admin\n",
-                 options.policy_file.c_str());
+  if (!policy.gateway && !policy.api && !policy.resp && !policy.grpc && !policy.admin) {
+    std::fprintf(
+        stderr,
+        "%s: nothing to serve: the policy names no listener; add gateway, api, resp, grpc or "
+        "admin\n",
+        options.policy_file.c_str());
     return std::nullopt;
   }
   return std::move(loaded.policy);

@@ -27,7 +27,6 @@ constexpr std::array kNotYet{
     NotYet{Feature::kUpstreamTls, "TLS to the upstream"},
     NotYet{Feature::kManyUpstreams, "more than one upstream"},
     NotYet{Feature::kRoutes, "routing to several upstreams"},
-    NotYet{Feature::kResp, "the RESP listener"},
     NotYet{Feature::kMetrics, "metrics by key"},
     NotYet{Feature::kAdminState, "a file for changes made through the admin API"},
 };

@@ -1,0 +1,29 @@
+#include "serve/resp/server.h"
+
+#include "serve/resp/commands.h"
+#include "serve/resp/session.h"
+
+namespace weir::resp {
+namespace {
+
+struct Shared {
+  Options options;
+  Commands commands;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<net::Server>> open(net::Loops& loops, Options options, Services services) {
+  net::Server::Options listener{"resp", options.listen, 0};
+  // WHY shared: the accept function owns what its sessions refer to, and std::function is copied.
+  const auto shared =
+      std::make_shared<const Shared>(Shared{std::move(options), Commands(services)});
+  return net::Server::open(loops, std::move(listener),
+                           [shared](net::Loop& loop, net::SessionSet& sessions,
+                                    net::TcpSocket socket, const net::Endpoint&) {
+                             new Session(loop, sessions, std::move(socket), shared->options,
+                                         shared->commands);  // owns itself
+                           });
+}
+
+}  // namespace weir::resp

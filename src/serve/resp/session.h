@@ -1,0 +1,74 @@
+// Session: one connection of the RESP listener.
+//
+// An idle connection holds no buffer: bytes are read into one that all connections of a thread
+// share, and only an unfinished command is kept.
+//
+// THREADS: its loop's. Owns itself: ends by a post to the loop, once no decision is under way.
+
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "net/server.h"
+#include "net/timer_wheel.h"
+#include "serve/resp/client.h"
+#include "serve/resp/commands.h"
+#include "serve/resp/server.h"
+#include "wire/resp/command.h"
+
+namespace weir::resp {
+
+class Session final : public net::Session, private Client {
+ public:
+  Session(net::Loop& loop, net::SessionSet& sessions, net::TcpSocket socket, const Options& options,
+          const Commands& commands);
+
+  void drain() override;
+  void abort() override { end(); }
+
+ private:
+  void on_reply(Replies::Place place) override;
+
+  void wait_to_read();
+  void on_readable();
+  bool read_once();
+  void feed(std::string_view arrived);
+  std::size_t consume(std::string_view data);
+  bool may_consume() const;
+  bool consume_pending();
+  void fail(std::string_view message);
+
+  bool flush();
+  void wait_to_write();
+  void settle();
+  void set_deadline();
+  void on_deadline();
+  void linger();
+  void discard();
+  void end();
+  void destroy();
+
+  net::Loop& loop_;
+  net::SessionSet& sessions_;
+  net::TcpSocket socket_;
+  const Options& options_;
+  const Commands& commands_;
+  net::Deadline deadline_;
+
+  CommandParser parser_;
+  std::string pending_;        // the unfinished command, and those that wait for room
+  std::size_t sent_ = 0;       // of replies.ready()
+  std::size_t discarded_ = 0;  // while lingering
+  bool in_command_ = false;    // its deadline runs
+  bool in_turn_ = false;
+  bool wake_posted_ = false;
+  bool reading_ = false;
+  bool peer_done_ = false;  // it sends no more
+  bool lingering_ = false;
+  bool writing_ = false;
+  bool ended_ = false;
+  bool destroying_ = false;
+};
+
+}  // namespace weir::resp
