@@ -40,17 +40,15 @@ std::string printable(std::string_view text) {
 
 }  // namespace
 
+struct Row {
+  std::string_view name;  // lower case
+  std::size_t least;      // arguments, the name included
+  std::size_t most;
+  void (Commands::*run)(Arguments, Client&) const;
+  bool before_login = false;
+};
+
 struct Table {
-  using Run = void (Commands::*)(Arguments, Client&) const;
-
-  struct Row {
-    std::string_view name;  // lower case
-    std::size_t least;      // arguments, the name included
-    std::size_t most;
-    Run run;
-    bool before_login = false;
-  };
-
   static constexpr std::array kRows{
       Row{"cl.throttle", 5, 6, &Commands::cl_throttle},
       Row{"weir.check", 2, kAny, &Commands::check},
@@ -84,7 +82,7 @@ Commands::Commands(Services services)
       error_(requests(services.registry, "error")) {}
 
 void Commands::run(Arguments arguments, Client& to) const {
-  const Table::Row* row = Table::find(arguments[0]);
+  const Row* row = Table::find(arguments[0]);
   if (row == nullptr) {
     return refuse(to, "unknown command '" + printable(arguments[0]) +
                           "'; there are CL.THROTTLE, THROTTLE, WEIR.CHECK and WEIR.TAKE");

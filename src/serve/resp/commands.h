@@ -34,7 +34,7 @@ class Commands {
                        std::string& out) const;
 
  private:
-  friend struct Table;
+  friend struct Table;  // names the members below
 
   std::string password() const;
   void ask_throttle(const Throttle& asked, bool cell, Client& client) const;

@@ -26,12 +26,12 @@ std::uint64_t next_id() {
 }  // namespace
 
 Session::Session(net::Loop& loop, net::SessionSet& sessions, net::TcpSocket socket,
-                 const Options& options, const Commands& commands)
+                 const Options& options, const Commands& table)
     : loop_(loop),
       sessions_(sessions),
       socket_(std::move(socket)),
       options_(options),
-      commands_(commands),
+      commands_(table),
       deadline_(loop.timers(), [this] { on_deadline(); }),
       parser_(options.command) {
   id = next_id();

@@ -1,0 +1,96 @@
+"""The RESP listener of the built program, with clients that we did not write."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, __file__.rsplit("/", 1)[0])
+from harness import PATIENCE, ROOT, SystemTest, free_port, main  # noqa: E402
+
+NODE_MODULES = ROOT / "build" / "node" / "node_modules"
+
+POLICY = """
+resp: {{ listen: 127.0.0.1:{port}{more} }}
+limits:
+  - {{ name: login, key: [user], algorithm: token_bucket, rate: 1/h, burst: 2 }}
+"""
+
+
+def needs(program):
+    return unittest.skipUnless(shutil.which(program), f"{program} is not installed")
+
+
+class Resp(SystemTest):
+    def listen(self, more=""):
+        port = free_port()
+        self.serve(POLICY.format(port=port, more=more))
+        return port
+
+    def run_ok(self, *arguments, **options):
+        done = subprocess.run([str(a) for a in arguments], capture_output=True, text=True,
+                              timeout=6 * PATIENCE, **options)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout
+
+    @needs("redis-cli")
+    def test_redis_cli_takes_tokens(self):
+        port = self.listen()
+        say = lambda *words: self.run_ok("redis-cli", "-p", port, *words)  # noqa: E731
+        self.assertEqual(say("CL.THROTTLE", "k", 15, 30, 60).split(), ["0", "16", "15", "-1", "2"])
+        self.assertEqual(say("CL.THROTTLE", "k", 15, 30, 60, 17).split()[0], "1")
+        self.assertEqual(say("WEIR.TAKE", "login", 1, "bob").split()[:3], ["1", "login", "1"])
+        self.assertEqual(say("-3", "PING").strip(), "PONG")
+        self.assertIn("unknown command", say("GET", "k"))
+
+    @needs("redis-cli")
+    def test_redis_cli_logs_in(self):
+        port = self.listen(", password: sesame")
+        self.assertIn("NOAUTH", self.run_ok("redis-cli", "-p", port, "PING"))
+        self.assertEqual(self.run_ok("redis-cli", "-p", port, "--no-auth-warning", "-a", "sesame",
+                                     "PING").strip(), "PONG")
+
+    @needs("redis-benchmark")
+    def test_redis_benchmark_at_any_depth_sees_no_error(self):
+        port = self.listen()
+        for depth in (1, 64):
+            out = self.run_ok("redis-benchmark", "-p", port, "-n", 20000, "-r", 1000, "-P", depth,
+                              "-e", "-q", "CL.THROTTLE", "k__rand_int__", 1, 8000, 1)
+            self.assertIn("requests per second", out)
+            self.assertNotIn("ERR", out)
+
+    def test_ten_connections_without_pause_never_pass_the_limit(self):
+        # K003: 2 + 8000/s at most, and every reply is five integers.
+        port = self.listen()
+        command = b"*5\r\n$11\r\nCL.THROTTLE\r\n$1\r\nk\r\n$1\r\n1\r\n$1\r\n1\r\n$2\r\n60\r\n"
+        admitted = 0
+        for _ in range(10):
+            with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as client:
+                client.sendall(command * 500)
+                stream = client.makefile("rb")
+                for _ in range(500):
+                    self.assertEqual(stream.readline(), b"*5\r\n")
+                    five = [stream.readline() for _ in range(5)]
+                    admitted += five[0] == b":0\r\n"
+        self.assertEqual(admitted, 2)
+
+    @needs("node")
+    @unittest.skipUnless(NODE_MODULES.exists(), "the npm packages are not installed: ./dev test")
+    def test_node_clients_as_their_readmes_connect(self):
+        port = self.listen()
+        out = self.run_ok("node", ROOT / "tests" / "node" / "resp.js", port,
+                          env={**os.environ, "NODE_PATH": str(NODE_MODULES)})
+        self.assertIn("ioredis ok", out)
+        self.assertIn("redis ok", out)
+
+    def test_the_python_example_of_the_docs(self):
+        port = self.listen()
+        out = self.run_ok(sys.executable, ROOT / "examples" / "python" / "resp_limit.py", port)
+        self.assertEqual(out.split("\n")[:3], ["allowed, 1 left", "allowed, 0 left",
+                                               "refused, retry in 3600.0 s"])
+
+
+if __name__ == "__main__":
+    main()
