@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "engine/compiled_policy.h"
 #include "serve/api/handler.h"
+#include "serve/grpc/json.h"
 #include "serve/grpc/server.h"
 #include "serve/grpc/service.h"
 #include "serve/http/server.h"
@@ -132,13 +133,15 @@ Result<bool> Runtime::open_listeners(const policy::Policy& policy) {
     if (!opened) return Error{opened.error().code, "gateway: " + opened.error().message};
     gateway_ = std::move(*opened);
   }
+  rate_limiter_ = std::make_unique<grpc::RateLimiter>(*engine_, *adhoc_, *clock_, registry_);
   if (policy.api) {
     http::Options options = http_options("api", policy.api->listen, *clock_);
     options.unreadable =
         registry_.counter("weir_requests_total", "Requests by what became of them.",
                           {{"listener", "api"}, {"outcome", "error"}});
-    auto opened =
-        http::open(loops_, std::move(options), api::make_handler(*engine_, *clock_, registry_));
+    auto opened = http::open(loops_, std::move(options),
+                             api::make_handler({*engine_, *adhoc_, *clock_, registry_},
+                                               grpc::json_handler(*rate_limiter_)));
     if (!opened) return Error{opened.error().code, "api: " + opened.error().message};
     api_ = std::move(*opened);
   }
@@ -174,7 +177,6 @@ Result<bool> Runtime::open_resp(const policy::Resp& section) {
 }
 
 Result<bool> Runtime::open_grpc(const policy::Grpc& section) {
-  rate_limiter_ = std::make_unique<grpc::RateLimiter>(*engine_, *adhoc_, *clock_, registry_);
   grpc::Options options;
   options.listen = {section.listen.host, section.listen.port};
   auto opened = grpc::open(loops_, std::move(options), grpc::all_methods(*rate_limiter_));

@@ -34,6 +34,10 @@ constexpr KeyDoc kTlsKey{"tls", "a mapping, see below", "", "Serves TLS.", Featu
 constexpr std::array kApiFields{
     Field<Api>{kListenKey, [](Reader& r, const Entry& e, Api& a) { read_listen(r, e, a.listen); }},
     Field<Api>{kTokenKey, [](Reader& r, const Entry& e, Api& a) { read_token(r, e, a.token); }},
+    Field<Api>{
+        {"adhoc", "true or false", "false",
+         "Callers may bring numbers of their own: `{\"key\":\"user:1\",\"rate\":\"10/60s\"}`."},
+        [](Reader& r, const Entry& e, Api& a) { read_bool(r, e, a.adhoc); }},
     Field<Api>{kTlsKey, read_tls<Api>},
 };
 

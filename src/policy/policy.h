@@ -181,6 +181,7 @@ struct Gateway {
 struct Api {
   Address listen;
   std::string token;
+  bool adhoc = false;  // callers may bring their own numbers
 };
 
 struct Resp {

@@ -15,7 +15,7 @@ struct Row {
 std::string mistake_in(const std::string& body) {
   policy::Policy policy;
   policy.attributes = {"plan"};
-  CheckRequest request;
+  CheckBody request;
   const auto bad = read_check(body, policy, request);
   return bad ? bad->field + ": " + bad->message : "";
 }
@@ -42,6 +42,13 @@ TEST(CheckRequest, NamesTheFieldThatIsWrongAndWhatIsAllowed) {
        "attributes.header.x-a: is named twice, spelled differently"},
       {R"({"attributes":{},"attribtues":{}})",
        "attribtues: is not known here; there are attributes and cost"},
+      {R"({"checks":[]})", ""},
+      {R"({"checks":[{"attributes":{}},{"attributes":{"ip":"x"}}]})",
+       "checks[1].attributes.ip: is no IP address"},
+      {R"({"checks":[1]})", "checks[0]: must be an object"},
+      {R"({"checks":[],"cost":1})", "checks: stands alone: attributes and cost go inside"},
+      {R"({"key":"k","rate":"1/s"})",
+       "key: ad-hoc limits are off: the policy has to say api.adhoc: true"},
       {R"([])", ": the body must be an object"},
       {R"({"attributes":{"user":"a","user":"b"}})", ": key 'user' stands twice"},
   };
@@ -53,20 +60,43 @@ TEST(CheckRequest, NamesTheFieldThatIsWrongAndWhatIsAllowed) {
 
 TEST(CheckRequest, NormalisesAddressesPathsAndHostsAsTheGatewayWould) {
   const policy::Policy policy;
-  CheckRequest request;
+  CheckBody body;
   const auto bad = read_check(
       R"({"attributes":{"ip":"::ffff:203.0.113.7","path":"//a/./b/?x=1","host":"API.Test:443"}})",
-      policy, request);
+      policy, body);
   ASSERT_FALSE(bad) << bad->field << bad->message;
+  ASSERT_EQ(body.checks.size(), 1u);
+  const CheckRequest& request = body.checks[0];
   EXPECT_EQ(request.attributes.ip(), IpAddress::parse("203.0.113.7"));
   EXPECT_EQ(request.attributes.find(Attribute{Attribute::Kind::kPath, ""}), "/a/b");
   EXPECT_EQ(request.attributes.find(Attribute{Attribute::Kind::kHost, ""}), "api.test");
   EXPECT_EQ(request.attributes.find(Attribute{Attribute::Kind::kUser, ""}), std::nullopt);
   EXPECT_EQ(request.cost, std::nullopt);
 
-  CheckRequest absolute;
+  CheckBody absolute;
   EXPECT_FALSE(read_check(R"({"attributes":{"path":"http://h/a//b?x"}})", policy, absolute));
-  EXPECT_EQ(absolute.attributes.find(Attribute{Attribute::Kind::kPath, ""}), "/a/b");
+  EXPECT_EQ(absolute.checks[0].attributes.find(Attribute{Attribute::Kind::kPath, ""}), "/a/b");
+}
+
+TEST(CheckRequest, AdhocNumbersAreReadAsAPolicyWouldWriteThem) {
+  policy::Policy policy;
+  policy.api.emplace().adhoc = true;
+  CheckBody body;
+  ASSERT_FALSE(read_check(R"({"key":"user:1","rate":"10/60s","cost":2})", policy, body));
+  const CheckRequest& request = body.checks[0];
+  EXPECT_TRUE(request.adhoc);
+  EXPECT_EQ(request.numbers.burst, 10u);
+  EXPECT_EQ(request.numbers.rate, (Rate{1, std::chrono::seconds(6)}));
+  EXPECT_EQ(request.cost, 2u);
+  const auto bad = [&](const char* text) {
+    CheckBody unused;
+    const auto told = read_check(text, policy, unused);
+    return told ? told->field : "";
+  };
+  EXPECT_EQ(bad(R"({"key":"k"})"), "rate");
+  EXPECT_EQ(bad(R"({"rate":"1/s"})"), "key");
+  EXPECT_EQ(bad(R"({"key":"k","rate":"fast"})"), "rate");
+  EXPECT_EQ(bad(R"({"key":"k","rate":"1/s","burst":-1})"), "burst");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The check API: POST /v1/check.
+// The check API (docs/http.md): checks, one limit by its name, forward-auth.
 //
 // THREADS: the handler runs on every loop at once.
 
@@ -6,13 +6,21 @@
 
 #include "base/clock.h"
 #include "base/metrics.h"
+#include "engine/adhoc.h"
 #include "engine/engine.h"
 #include "serve/http/message.h"
 
 namespace weir::api {
 
-// REQUIRES: all arguments outlive the handler, and the engine has a policy.
-http::AsyncHandler make_handler(engine::Engine& engine, const Clock& clock,
-                                metrics::Registry& registry);
+struct Services {
+  engine::Engine& engine;
+  engine::Adhoc& adhoc;
+  const Clock& clock;
+  metrics::Registry& registry;
+};
+
+// `json` answers POST /json, Envoy's protocol as JSON; may be empty.
+// REQUIRES: all services outlive the handler, and the engine has a policy.
+http::AsyncHandler make_handler(Services services, http::AsyncHandler json = nullptr);
 
 }  // namespace weir::api

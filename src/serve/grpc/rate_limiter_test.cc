@@ -8,8 +8,8 @@
 #include "policy/load.h"
 #include "serve/grpc/server.h"
 #include "serve/grpc/service.h"
-#include "store/memory/memory_store.h"
 #include "support/grpc_client.h"
+#include "support/memory_store.h"
 #include "wire/grpc/protobuf.h"
 
 namespace weir::grpc {

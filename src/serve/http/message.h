@@ -24,6 +24,7 @@ struct Request {
   std::string_view body;  // whole
   IpAddress peer;
   const http1::RequestHead* head = nullptr;  // all that was read of the head
+  net::Loop* loop = nullptr;                 // the connection's
 };
 
 // Takes the connection over once the answer has been sent: makes a net::Session that adds itself to

@@ -183,7 +183,7 @@ void Session::allow_body(const http1::RequestHead& head, bool body_begun) {
 }
 
 void Session::ask(const http1::RequestHead& head, std::string_view body) {
-  const Request request{head.method, head.path, head.query, head.headers, body, peer_, &head};
+  const Request request{head.method, head.path, head.query, head.headers, body, peer_, &head, &loop_};
   keep_alive_ = head.keep_alive;
   client_is_1_0_ = head.minor_version == 0;
   head_only_ = head.method == "HEAD";

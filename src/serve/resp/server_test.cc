@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "policy/load.h"
-#include "store/memory/memory_store.h"
+#include "support/memory_store.h"
 #include "support/raw_client.h"
 #include "wire/resp/writer.h"
 

@@ -1,0 +1,60 @@
+// Api: what the endpoints of the check API share.
+//
+// THREADS: any.
+
+#pragma once
+
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/metrics.h"
+#include "engine/adhoc.h"
+#include "engine/engine.h"
+#include "serve/api/bad_field.h"
+#include "serve/http/message.h"
+
+namespace weir::api {
+
+class Api {
+ public:
+  // REQUIRES: all outlive it, and the engine has a policy.
+  Api(engine::Engine& engine, engine::Adhoc& adhoc, const Clock& clock,
+      metrics::Registry& registry);
+
+  engine::Engine& engine() const { return engine_; }
+  engine::Adhoc& adhoc() const { return adhoc_; }
+  Instant now() const { return clock_.now(); }
+
+  // Counts one decision.
+  void count(bool allowed) const { (allowed ? allowed_ : denied_).add(); }
+
+  // Fill an answer that says what is wrong, count it, and run `done`.
+  void refuse(http::Response& response, int status, std::string_view detail, std::string_view field,
+              const http::Done& done) const;
+  void refuse(http::Response& response, const BadField& bad, const http::Done& done) const {
+    refuse(response, 400, bad.message, bad.field, done);
+  }
+  // By the error's code: 404 for what does not exist, else 400.
+  void refuse(http::Response& response, const Error& error, const http::Done& done) const;
+
+  // Fills the answer to one decision: its status, header families, JSON; and counts it.
+  void answer(const engine::Decision& decision, http::Response& response) const;
+
+ private:
+  engine::Engine& engine_;
+  engine::Adhoc& adhoc_;
+  const Clock& clock_;
+  const metrics::Counter allowed_;
+  const metrics::Counter denied_;
+  const metrics::Counter error_;
+};
+
+// The endpoints. Each runs `done` once the response is filled.
+void check(const Api& api, const http::Request& request, http::Response& response, http::Done done);
+// /v1/limits/{name}/take, /refund (POST) and /keys (GET, DELETE); `rest` is "{name}/take".
+void limit_by_name(const Api& api, std::string_view rest, const http::Request& request,
+                   http::Response& response, http::Done done);
+void forward_auth(const Api& api, const http::Request& request, http::Response& response,
+                  http::Done done);
+
+}  // namespace weir::api

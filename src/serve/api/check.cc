@@ -1,0 +1,125 @@
+// POST /v1/check: one check or a batch, by the policy or by numbers that come along.
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "engine/answer.h"
+#include "engine/compiled_policy.h"
+#include "engine/rate_limit_item.h"
+#include "serve/api/api.h"
+#include "serve/api/check_request.h"
+
+namespace weir::api {
+namespace {
+
+constexpr std::string_view kAdhocFamily = "~adhoc";
+
+// What lives until the last decision of a request.
+struct Asked {
+  const Api* api = nullptr;
+  http::Response* response = nullptr;
+  http::Done done;
+  CheckBody body;
+  std::vector<std::string> decisions;  // of a batch, as JSON
+  std::size_t waiting = 0;
+};
+
+void finish_batch(Asked& asked) {
+  http::Response& response = *asked.response;
+  response.content_type = "application/json";
+  response.body = "{\"decisions\":[";
+  for (std::size_t i = 0; i < asked.decisions.size(); ++i) {
+    if (i > 0) response.body += ',';
+    response.body += asked.decisions[i];
+  }
+  response.body += "]}\n";
+}
+
+// One answer less to wait for; after the last, the request is answered.
+void told(Asked* asked) {
+  if (--asked->waiting > 0) return;
+  const std::unique_ptr<Asked> owned(asked);
+  if (asked->body.batch) finish_batch(*asked);
+  const http::Done done = std::move(asked->done);
+  done();
+}
+
+void on_decision(Asked* asked, std::size_t index, const engine::Decision& decision) {
+  if (asked->body.batch) {
+    asked->api->count(decision.allowed);
+    engine::append_check_json(decision, "", asked->decisions[index]);
+  } else {
+    asked->api->answer(decision, *asked->response);
+  }
+  told(asked);
+}
+
+// Numbers that came along, told as a decision whose only limit has no name.
+void on_adhoc(Asked* asked, std::size_t index, const store::Answer& answer, Instant now) {
+  static const policy::Limit kNameless;
+  const CheckRequest& check = asked->body.checks[index];
+  const Numbers numbers = check.numbers;
+  engine::Decision decision;
+  decision.policy = asked->api->engine().current();
+  decision.at = now;
+  decision.source = answer.known ? answer.source : Source::kFailOpen;
+  decision.allowed = answer.verdict.allowed();
+  engine::LimitDecision& one = decision.limits.emplace_back();
+  one.name = "adhoc";
+  one.limit = &kNameless;
+  one.numbers = &numbers;
+  std::string item;
+  engine::append_policy_item(item, one.name, numbers, answer.verdict.quota);
+  one.policy_item = item;
+  one.verdict = answer.verdict;
+  one.source = decision.source;
+  one.cost = check.cost.value_or(1);
+  const bool never = answer.verdict.outcome == Outcome::kNever;
+  if (never && one.cost > answer.verdict.quota) one.reason = Reason::kCostExceedsLimit;
+  decision.reason = one.reason;
+  decision.named = 0;
+  on_decision(asked, index, decision);
+}
+
+}  // namespace
+
+void check(const Api& api, const http::Request& request, http::Response& response,
+           http::Done done) {
+  auto asked = std::make_unique<Asked>();
+  const auto policy = api.engine().current();
+  if (const auto bad = read_check(request.body, policy->policy(), asked->body)) {
+    return api.refuse(response, *bad, done);
+  }
+  asked->api = &api;
+  asked->response = &response;
+  asked->done = std::move(done);
+  const std::size_t count = asked->body.checks.size();
+  if (asked->body.batch) asked->decisions.resize(count);
+  asked->waiting = count + 1;
+  Asked* const raw = asked.release();  // told() deletes it after the last answer
+  const Instant now = api.now();
+  for (std::size_t i = 0; i < count; ++i) {
+    const CheckRequest& one = raw->body.checks[i];
+    if (!one.adhoc) {
+      api.engine().decide(one.attributes, now, one.cost,
+                          [raw, i](const engine::Decision& d) { on_decision(raw, i, d); });
+      continue;
+    }
+    const auto started = api.adhoc().decide(
+        {kAdhocFamily, one.key, one.numbers, one.cost.value_or(1)}, now,
+        [raw, i, now](const store::Answer& answer) { on_adhoc(raw, i, answer, now); });
+    if (started) continue;
+    // A single check is refused; in a batch, where others may have been charged, it is refused in
+    // its place.
+    if (!raw->body.batch) {
+      const std::unique_ptr<Asked> owned(raw);
+      return api.refuse(response, started.error(), owned->done);
+    }
+    raw->decisions[i] = "{\"allowed\":false,\"error\":\"these numbers cannot be held\"}";
+    told(raw);
+  }
+  told(raw);
+}
+
+}  // namespace weir::api

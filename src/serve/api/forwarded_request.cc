@@ -1,0 +1,146 @@
+#include "serve/api/forwarded_request.h"
+
+#include "wire/http1/cookies.h"
+#include "wire/http1/query.h"
+
+namespace weir::api {
+namespace {
+
+std::string lower_case(std::string_view name) {
+  std::string lower(name);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
+}
+
+Error bad(std::string message) {
+  return {ErrorCode::kInvalid, std::move(message)};
+}
+
+}  // namespace
+
+// The value of the header that the proxy uses. Two that differ are two stories about one request:
+// one of them may be the client's.
+Result<std::string_view> ForwardedRequest::one_of(std::string_view original,
+                                                  std::string_view forwarded, Proxy proxy) const {
+  if (header(original, 1) || header(forwarded, 1)) {
+    return bad("a header that describes the request stands twice");
+  }
+  const auto a = header(original, 0);
+  const auto b = header(forwarded, 0);
+  if (proxy == Proxy::kOriginal) return a.value_or("");
+  if (proxy == Proxy::kForwarded) return b.value_or("");
+  if (a && b && *a != *b) {
+    return bad(std::string(original) + " and " + std::string(forwarded) +
+               " differ: let the proxy clear one, or ask with ?proxy=nginx, traefik or caddy");
+  }
+  return a ? *a : b.value_or("");
+}
+
+Result<bool> ForwardedRequest::read(const http::Request& request, Proxy proxy,
+                                    const policy::Identity& identity, const policy::Paths& paths) {
+  for (const http1::Header field : request.headers) {
+    headers_.emplace_back(lower_case(field.name), field.value);
+  }
+  const auto method = one_of("x-original-method", "x-forwarded-method", proxy);
+  if (!method) return method.error();
+  const auto uri = one_of("x-original-uri", "x-forwarded-uri", proxy);
+  if (!uri) return uri.error();
+  if (method->empty() || uri->empty()) {
+    return bad(
+        "the proxy must send X-Original-Method and X-Original-URI, or X-Forwarded-Method "
+        "and X-Forwarded-Uri");
+  }
+  method_ = *method;
+  const auto target = policy::split_target(*uri);
+  if (!target) return target.error();
+  policy::PathBuffer buffer;
+  const auto path = policy::normalise_path(target->path, paths, buffer);
+  if (!path) return path.error();
+  path_ = path->match;
+  query_ = target->query.value_or("");
+  auto named = one_of("x-original-host", "x-forwarded-host", proxy);
+  if (!named) return named.error();
+  const std::string_view host = named->empty() ? header("host", 0).value_or("") : *named;
+  auto normal = policy::normalise_host(host);
+  if (!normal) return normal.error();
+  host_ = *std::move(normal);
+  const auto client = policy::identify(identity, request.peer, *this);
+  if (!client) return client.error();
+  client_ = *client;
+  return true;
+}
+
+std::optional<std::string_view> ForwardedRequest::value_of(const Found& found) const {
+  if (found.count == 0) return std::nullopt;
+  return found.value;
+}
+
+std::optional<std::string_view> ForwardedRequest::find(const policy::Attribute& attribute) const {
+  using Kind = policy::Attribute::Kind;
+  switch (attribute.kind) {
+    case Kind::kUser:
+      return client_.user;
+    case Kind::kTier:
+      return client_.tier;
+    case Kind::kMethod:
+      return method_;
+    case Kind::kPath:
+      return path_;
+    case Kind::kHost:
+      if (!host_) return std::nullopt;
+      return std::string_view(*host_);
+    case Kind::kHeader:
+      return joined_header(attribute.name);
+    case Kind::kCookie:
+      return value_of(cookie(attribute.name));
+    case Kind::kQuery:
+      return value_of(query(attribute.name));
+    case Kind::kIp:
+    case Kind::kDomain:
+    case Kind::kMessage:
+    case Kind::kMessagePointer:
+    case Kind::kDeclared:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string_view> ForwardedRequest::header(std::string_view name,
+                                                         std::size_t index) const {
+  for (const auto& [known, value] : headers_) {
+    if (known == name && index-- == 0) return value;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string_view> ForwardedRequest::joined_header(std::string_view name) const {
+  const auto first = header(name, 0);
+  if (!first || !header(name, 1)) return first;
+  std::string& joined = made_.emplace_front(*first);
+  for (std::size_t i = 1; const auto more = header(name, i); ++i) {
+    joined += ", ";
+    joined += *more;
+  }
+  return joined;
+}
+
+ForwardedRequest::Found ForwardedRequest::cookie(std::string_view name) const {
+  Found found;
+  for (const auto& [known, value] : headers_) {
+    if (known != "cookie") continue;
+    std::string_view field = value;
+    while (const auto pair = http1::next_cookie(field)) {
+      if (pair->name == name && found.count++ == 0) found.value = pair->value;
+    }
+  }
+  return found;
+}
+
+ForwardedRequest::Found ForwardedRequest::query(std::string_view name) const {
+  const http1::Found found = http1::find_query(query_, name, made_.emplace_front());
+  return {found.value, found.count};
+}
+
+}  // namespace weir::api

@@ -1,0 +1,62 @@
+// ForwardedRequest: the request that a proxy asks about, as its headers describe it.
+//
+//   nginx           X-Original-Method, X-Original-URI, X-Original-Host or Host
+//   traefik, caddy  X-Forwarded-Method, X-Forwarded-Uri, X-Forwarded-Host
+//
+// Everything is copied, since the answer may come after the proxy's request is gone. All other
+// headers are the client's own.
+//
+// THREADS: one request, one thread.
+
+#pragma once
+
+#include <forward_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/attributes.h"
+#include "policy/identity.h"
+#include "policy/path.h"
+#include "serve/http/message.h"
+#include "weir/result.h"
+
+namespace weir::api {
+
+// Which headers a proxy sends; kEither is told by those that are there.
+enum class Proxy { kEither, kOriginal, kForwarded };
+
+class ForwardedRequest final : public engine::Attributes, public policy::RequestFields {
+ public:
+  // ERRORS: kInvalid, to be answered 400, where the proxy's headers are missing, contradict each
+  // other or are wrong.
+  Result<bool> read(const http::Request& request, Proxy proxy, const policy::Identity& identity,
+                    const policy::Paths& paths);
+
+  // engine::Attributes. REQUIRES: read() succeeded.
+  std::optional<std::string_view> find(const policy::Attribute& attribute) const override;
+  std::optional<IpAddress> ip() const override { return client_.ip; }
+
+  // policy::RequestFields
+  std::optional<std::string_view> header(std::string_view name, std::size_t index) const override;
+  Found cookie(std::string_view name) const override;
+  Found query(std::string_view name) const override;
+
+ private:
+  Result<std::string_view> one_of(std::string_view original, std::string_view forwarded,
+                                  Proxy proxy) const;
+  std::optional<std::string_view> value_of(const Found& found) const;
+  std::optional<std::string_view> joined_header(std::string_view name) const;
+
+  std::vector<std::pair<std::string, std::string>> headers_;  // names in lower case
+  std::string method_;
+  std::string path_;
+  std::string query_;
+  std::optional<std::string> host_;
+  policy::Client client_;
+  mutable std::forward_list<std::string> made_;  // values that were decoded or joined
+};
+
+}  // namespace weir::api

@@ -1,0 +1,79 @@
+// One limit by its name: take, refund, look at a key, reset a key.
+
+#include <utility>
+
+#include "engine/compiled_policy.h"
+#include "serve/api/api.h"
+#include "serve/api/check_request.h"
+#include "serve/http/problem.h"
+#include "wire/http1/query.h"
+
+namespace weir::api {
+namespace {
+
+void take(const Api& api, std::string_view name, const KeyRequest& key, http::Response& response,
+          const http::Done& done) {
+  const auto started = api.engine().take(name, key.key, api.now(), key.cost,
+                                         [&api, &response, done](const engine::Decision& decision) {
+                                           api.answer(decision, response);
+                                           done();
+                                         });
+  if (!started) api.refuse(response, started.error(), done);
+}
+
+// "key=user-42&key=free": the values of the key in their order. Anything else is a mistake.
+std::optional<BadField> read_query(std::string_view query, KeyRequest& out) {
+  out.cost = 0;
+  while (!query.empty()) {
+    const std::size_t end = query.find('&');
+    const std::string_view pair = query.substr(0, end);
+    query.remove_prefix(end == std::string_view::npos ? query.size() : end + 1);
+    if (!pair.starts_with("key=")) return BadField{"query", "takes key=VALUE for each of the key"};
+    http1::append_decoded(out.key.emplace_back(), pair.substr(4));
+  }
+  return std::nullopt;
+}
+
+void not_allowed(const Api& api, http::Response& response, std::string_view methods,
+                 const http::Done& done) {
+  response.add_header("Allow", methods);
+  api.refuse(response, 405, "this method is not answered here", {}, done);
+}
+
+// GET looks, DELETE resets.
+void keys(const Api& api, std::string_view name, const http::Request& request,
+          http::Response& response, const http::Done& done) {
+  KeyRequest key;
+  if (const auto bad = read_query(request.query, key)) return api.refuse(response, *bad, done);
+  if (request.method == "GET") return take(api, name, key, response, done);
+  if (request.method != "DELETE") return not_allowed(api, response, "GET, DELETE", done);
+  const auto reset = api.engine().reset(name, key.key);
+  if (!reset) return api.refuse(response, reset.error(), done);
+  response.content_type = "application/json";
+  response.body = "{\"reset\":true}\n";
+  done();
+}
+
+}  // namespace
+
+void limit_by_name(const Api& api, std::string_view rest, const http::Request& request,
+                   http::Response& response, http::Done done) {
+  const std::size_t slash = rest.find('/');
+  const std::string_view name = rest.substr(0, slash);
+  const std::string_view verb =
+      slash == std::string_view::npos ? std::string_view{} : rest.substr(slash + 1);
+  if (verb == "keys") return keys(api, name, request, response, done);
+  if (verb != "take" && verb != "refund") {
+    return api.refuse(response, 404, "a limit has take, refund and keys", {}, done);
+  }
+  if (request.method != "POST") return not_allowed(api, response, "POST", done);
+  KeyRequest key;
+  if (const auto bad = read_key(request.body, key)) return api.refuse(response, *bad, done);
+  if (verb == "take") return take(api, name, key, response, done);
+  const auto refunded = api.engine().refund(name, key.key, api.now(), key.cost);
+  if (!refunded) return api.refuse(response, refunded.error(), done);
+  key.cost = 0;  // and tell what is left
+  take(api, name, key, response, done);
+}
+
+}  // namespace weir::api

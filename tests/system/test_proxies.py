@@ -1,0 +1,94 @@
+"""Forward-auth through real nginx and real Caddy, with the files of docs/proxies.md, and Express."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, __file__.rsplit("/", 1)[0])
+from harness import PATIENCE, ROOT, SystemTest, free_port, get, is_open, main, until  # noqa: E402
+
+NODE_MODULES = ROOT / "build" / "node" / "node_modules"
+DOCS = (ROOT / "docs" / "proxies.md").read_text()
+
+
+def block(language):
+    """The fenced block of that language in docs/proxies.md."""
+    return re.search(rf"^```{language}\n(.*?)^```$", DOCS, re.M | re.S).group(1)
+
+
+class Proxies(SystemTest):
+    def setUp(self):
+        super().setUp()
+        self.ports = {"8080": free_port(), "8081": free_port(), "3000": self.demo()}
+        self.serve(self.on_free_ports(block("yaml")))
+
+    def on_free_ports(self, text):
+        for written, port in self.ports.items():
+            text = text.replace(f"127.0.0.1:{written}", f"127.0.0.1:{port}")
+        return text
+
+    def check_limited(self):
+        """Two pass, the third is refused with 429 and a wait; another path is not limited."""
+        port = self.ports["8080"]
+        until(lambda: is_open(port), "the proxy listens")
+        spoof = {"X-Forwarded-For": "6.6.6.6", "X-Original-URI": "/free", "X-User-Id": "admin",
+                 "X-Forwarded-Uri": "/free", "X-Forwarded-Method": "OPTIONS"}
+        for left in ("1", "0"):
+            answer = get(port, "/login", spoof)
+            self.assertEqual(answer.status, 200, answer)
+            self.assertIn('"/login"', answer.text)
+        refused = get(port, "/login?again", {"X-Forwarded-For": "7.7.7.7"})
+        self.assertEqual(refused.status, 429, refused)
+        self.assertGreaterEqual(int(refused.headers["Retry-After"]), 1)
+        self.assertEqual(refused.headers["X-RateLimit-Remaining"], "0")
+        self.assertIn("RATE_LIMITED", refused.text)
+        self.assertEqual(get(port, "/free").status, 200)
+
+    def test_nginx(self):
+        self.nginx(self.on_free_ports(block("nginx")))
+        self.check_limited()
+
+    @unittest.skipUnless(shutil.which("caddy"), "caddy is not installed")
+    def test_caddy(self):
+        path = self.write("Caddyfile", "{\n\tadmin off\n}\n" + self.on_free_ports(block("caddy")))
+        self.start("caddy", "run", "--config", path, "--adapter", "caddyfile",
+                   env={"HOME": str(self.folder)})
+        self.check_limited()
+
+    def test_traefiks_headers(self):
+        port = self.ports["8081"]
+        asked = {"X-Forwarded-Method": "GET", "X-Forwarded-Uri": "/login?x=1",
+                 "X-Forwarded-Host": "shop.test", "X-Forwarded-For": "203.0.113.9"}
+        statuses = [get(port, "/v1/forward-auth?proxy=traefik", asked).status for _ in range(3)]
+        self.assertEqual(statuses, [200, 200, 429])
+        other = {**asked, "X-Forwarded-For": "203.0.113.10"}
+        self.assertEqual(get(port, "/v1/forward-auth", other).status, 200)
+        both = get(port, "/v1/forward-auth", {**other, "X-Original-URI": "/free"})
+        self.assertEqual(both.status, 400)
+        self.assertIn("differ", both.text)
+        self.assertEqual(get(port, "/v1/forward-auth?proxy=traefik").status, 400)
+        self.assertEqual(get(port, "/v1/forward-auth?proxy=apache", asked).status, 400)
+
+    @unittest.skipUnless(NODE_MODULES.exists(), "the npm packages are not installed: ./dev test")
+    def test_express(self):
+        done = subprocess.run(["node", ROOT / "tests" / "node" / "express.js",
+                               str(self.ports["8081"])], capture_output=True, text=True,
+                              timeout=6 * PATIENCE,
+                              env={**os.environ, "NODE_PATH": str(NODE_MODULES)})
+        self.assertIn("express ok", done.stdout, done.stderr)
+
+
+class Untrusted(SystemTest):
+    def test_a_caller_that_is_no_trusted_proxy_is_told_the_setting(self):
+        port = free_port()
+        self.serve(f"api: {{ listen: 127.0.0.1:{port} }}\nlimits: []\n")
+        answer = get(port, "/v1/forward-auth", {"X-Original-URI": "/", "X-Original-Method": "GET"})
+        self.assertEqual(answer.status, 400)
+        self.assertIn("identity.trusted_proxies", answer.text)
+
+
+if __name__ == "__main__":
+    main()
