@@ -59,6 +59,8 @@ std::vector<std::string> limits_that_start_afresh(const policy::Policy& now,
 void keep_open_listeners(const policy::Policy& now, policy::Policy& next) {
   keep(now.gateway, next.gateway);
   keep(now.api, next.api);
+  keep(now.resp, next.resp);
+  keep(now.grpc, next.grpc);
   keep(now.admin, next.admin);
 }
 

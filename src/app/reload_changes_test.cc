@@ -47,10 +47,13 @@ TEST(ReloadChanges, ASectionLeftOutKeepsItsListenerAsItWas) {
   policy::Policy now;
   now.api.emplace().token = "secret";
   now.gateway.emplace();
+  now.resp.emplace().password = "sesame";
   policy::Policy next;
   keep_open_listeners(now, next);
   ASSERT_TRUE(next.api && next.gateway);
   EXPECT_EQ(next.api->token, "secret");
+  ASSERT_TRUE(next.resp);
+  EXPECT_EQ(next.resp->password, "sesame");
   EXPECT_FALSE(next.admin);
 }
 
