@@ -66,6 +66,17 @@ std::string check_serve(const ServeOptions& options) {
   return {};
 }
 
+// A first word that is no command: CLI11 would only say that one is required.
+std::string check_command(const CLI::App& app, int argc, const char* const* argv) {
+  if (argc < 2 || argv[1][0] == '-') return {};
+  std::string known;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (command->get_name() == argv[1]) return {};
+    known += (known.empty() ? "" : ", ") + command->get_name();
+  }
+  return "unknown command '" + std::string(argv[1]) + "', there are " + known;
+}
+
 Finished usage_error(const std::string& message) {
   return Finished{kExitUsage, "weir: " + message + "\nsee weir --help\n"};
 }
@@ -87,6 +98,9 @@ Command parse_command_line(int argc, const char* const* argv) {
   app.require_subcommand(1);
   app.footer(kFooter);
 
+  if (const std::string mistake = check_command(app, argc, argv); !mistake.empty()) {
+    return usage_error(mistake);
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help, --version

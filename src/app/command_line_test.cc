@@ -45,6 +45,13 @@ TEST(CommandLine, RefusesWrongUsageWithTwoAndTheWayToHelp) {
   }
 }
 
+TEST(CommandLine, NamesTheCommandsWhereOneIsUnknown) {
+  const auto finished = std::get<Finished>(parse({"sevre", "-c", "a.yaml"}));
+  EXPECT_NE(finished.text.find("unknown command 'sevre', there are serve, validate, demo"),
+            std::string::npos)
+      << finished.text;
+}
+
 TEST(CommandLine, HelpNamesEveryCommandAndExitsZero) {
   const auto finished = std::get<Finished>(parse({"--help"}));
   EXPECT_EQ(finished.exit_code, kExitOk);

@@ -61,6 +61,10 @@ std::optional<BadField> SentAttributes::add(const Attribute& attribute, std::str
     if (!ip_) return bad(attribute, "is no IP address");
     return std::nullopt;
   }
+  // An empty user or tier is none, as in the gateway.
+  const bool names_caller =
+      attribute.kind == Attribute::Kind::kUser || attribute.kind == Attribute::Kind::kTier;
+  if (names_caller && value.empty()) return std::nullopt;
   if (find(attribute)) return bad(attribute, "is named twice, spelled differently");
   std::string normal;
   if (auto mistake = normalise(attribute, value, policy, normal)) {

@@ -99,5 +99,13 @@ TEST(CheckRequest, AdhocNumbersAreReadAsAPolicyWouldWriteThem) {
   EXPECT_EQ(bad(R"({"key":"k","rate":"1/s","burst":-1})"), "burst");
 }
 
+TEST(CheckRequest, AnEmptyUserIsNoneAsInTheGateway) {
+  CheckBody body;
+  ASSERT_FALSE(read_check(R"({"attributes":{"user":"","tier":""}})", policy::Policy{}, body));
+  const CheckRequest& request = body.checks[0];
+  EXPECT_EQ(request.attributes.find(Attribute{Attribute::Kind::kUser, ""}), std::nullopt);
+  EXPECT_EQ(request.attributes.find(Attribute{Attribute::Kind::kTier, ""}), std::nullopt);
+}
+
 }  // namespace
 }  // namespace weir::api

@@ -11,6 +11,7 @@ namespace {
 // Answers that wait to be written; more requests are not looked at meanwhile.
 constexpr std::size_t kMaxUnsent = 64 * 1024;
 // How long to read away what a client still sends: since its last byte, and in all.
+constexpr Duration kDrainGrace = std::chrono::seconds(1);
 constexpr Duration kLingerStep = std::chrono::seconds(5);
 constexpr Duration kLingerStepDraining = std::chrono::seconds(1);
 constexpr Duration kLingerTotal = std::chrono::seconds(30);
@@ -196,9 +197,11 @@ void Session::on_deadline() {
   end();
 }
 
+// A request may be on its way already: an idle connection has a moment to bring it, is answered,
+// and is told that it ends. Closed at once, the request would be lost.
 void Session::drain() {
   const bool idle = state_ == State::kHead && !parser_.begun() && client_->input().empty();
-  if (idle) linger();
+  if (idle) deadline_.expires_after(kDrainGrace);
 }
 
 void Session::abort() {

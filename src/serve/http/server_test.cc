@@ -229,6 +229,22 @@ TEST_F(HttpServer, AnAnswerThatComesAfterTheClientHasGoneIsDropped) {
   dropped.get_future().wait();
 }
 
+TEST_F(HttpServer, ARequestThatCrossesTheDrainIsAnsweredAndTheConnectionEnds) {
+  RawClient& client = start();
+  client.send("GET /1 HTTP/1.1\r\nHost: h\r\n\r\n");
+  EXPECT_NE(client.read_response(), "");
+  std::promise<void> drained;
+  server_->drain(std::chrono::seconds(5), [&] { drained.set_value(); });
+  // What is posted now runs after the drain has reached the connection.
+  std::promise<void> reached;
+  loops_.at(0).post([&] { reached.set_value(); });
+  reached.get_future().wait();
+  client.send("GET /2 HTTP/1.1\r\nHost: h\r\n\r\n");
+  const std::string answer = client.read_all();
+  EXPECT_NE(answer.find("GET /2? "), std::string::npos) << answer;
+  EXPECT_NE(answer.find("Connection: close\r\n"), std::string::npos);
+}
+
 TEST_F(HttpServer, DrainEndsIdleConnectionsAndFinishesOthers) {
   RawClient& idle = start();
   RawClient& busy = connect();

@@ -13,6 +13,7 @@ constexpr std::size_t kScratchBytes = 64 * 1024;
 constexpr int kReadsPerTurn = 8;  // then others get theirs
 constexpr std::size_t kMaxDiscard = 1 << 20;
 constexpr Duration kLingerTime = std::chrono::seconds(2);
+constexpr Duration kDrainGrace = std::chrono::seconds(1);
 
 char* scratch() {
   static thread_local char buffer[kScratchBytes];
@@ -45,8 +46,10 @@ Session::Session(net::Loop& loop, net::SessionSet& sessions, net::TcpSocket sock
   wait_to_read();
 }
 
+// A request may be on its way already: an idle connection has a moment to bring it, is answered,
+// and is told that it ends. Closed at once, the request would be lost.
 void Session::drain() {
-  if (idle() && !answering_ && out_.empty()) end();
+  if (idle() && !answering_ && out_.empty()) deadline_.expires_after(kDrainGrace);
 }
 
 void Session::wait_to_read() {
@@ -183,7 +186,8 @@ void Session::allow_body(const http1::RequestHead& head, bool body_begun) {
 }
 
 void Session::ask(const http1::RequestHead& head, std::string_view body) {
-  const Request request{head.method, head.path, head.query, head.headers, body, peer_, &head, &loop_};
+  const Request request{head.method, head.path, head.query, head.headers,
+                        body,        peer_,     &head,      &loop_};
   keep_alive_ = head.keep_alive;
   client_is_1_0_ = head.minor_version == 0;
   head_only_ = head.method == "HEAD";
@@ -299,7 +303,7 @@ void Session::settle() {
     if (answering_) return wait_for_answer();
   } while (consume_pending());
   if (upgrade_) return hand_over();
-  if (closing_ || (sessions_.draining() && idle())) return linger();
+  if (closing_) return linger();
   if (pending_.empty() && pending_.capacity() > kScratchBytes) pending_.shrink_to_fit();
   set_read_deadline();
   wait_to_read();
@@ -315,7 +319,7 @@ void Session::wait_for_answer() {
 void Session::set_read_deadline() {
   if (idle()) {
     in_request_ = false;
-    deadline_.expires_after(options_.idle_timeout);
+    deadline_.expires_after(sessions_.draining() ? kDrainGrace : options_.idle_timeout);
   } else if (!in_request_) {
     in_request_ = true;
     deadline_.expires_after(options_.request_timeout);
@@ -344,7 +348,8 @@ void Session::discard() {
 }
 
 void Session::on_deadline() {
-  if (lingering_ || writing_ || idle()) return end();
+  if (lingering_ || writing_) return end();
+  if (idle()) return linger();
   fail(408, "the request did not arrive in time");
   settle();
 }
