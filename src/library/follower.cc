@@ -19,6 +19,8 @@ namespace {
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::uint64_t kMostSeconds = 9'000'000'000;  // 285 years: fits in nanoseconds
 
+constexpr std::uint64_t kMostCalls = std::numeric_limits<std::uint64_t>::max();
+
 bool same_name(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
     return std::tolower(static_cast<unsigned char>(x)) ==
@@ -133,7 +135,7 @@ class FollowerCore {
     } else if (same_name(header.name, "ratelimit")) {
       read_list(header.value, told);
     } else if (same_name(header.name, "x-ratelimit-remaining") && !told.by_standard) {
-      if (const auto left = number(header.value, kMost)) told.remaining = *left;
+      if (const auto left = number(header.value, kMostCalls)) told.remaining = *left;
     } else if (same_name(header.name, "x-ratelimit-reset") && !told.by_standard) {
       const auto seconds = number(header.value, kMostSeconds);
       if (!seconds) return;
@@ -169,7 +171,9 @@ class FollowerCore {
   }
 
   static Duration until(std::int64_t unix_seconds, Instant now) {
-    const std::int64_t moment = limit::within_reach(unix_seconds * kSecond);
+    constexpr auto kMost = static_cast<std::int64_t>(kMostSeconds);
+    const std::int64_t moment =
+        limit::within_reach(std::clamp(unix_seconds, -kMost, kMost) * kSecond);
     return Duration(std::max<std::int64_t>(moment - limit::within_reach(now.wall_ns), 0));
   }
 
@@ -188,8 +192,6 @@ class FollowerCore {
     if (known(now) && *left_ == 0) until = std::max(until, reset_at_);
     return until > ns ? until - ns : 0;
   }
-
-  static constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
 
   const FollowerOptions options_;
   const Clock& clock_;

@@ -63,6 +63,8 @@ TEST(Follower, DrainsOnARefusalThatSaysNothing) {
 
 TEST(Follower, IsMadeToWaitADayAtMost) {
   EXPECT_EQ(told(429, {{"Retry-After", "99999999999999999999999"}}).wait(kNow), hours(24));
+  EXPECT_EQ(told(429, {{"Retry-After", "Fri, 31 Dec 9999 23:59:59 GMT"}}).wait(kNow), hours(24));
+  EXPECT_EQ(told(429, {{"Retry-After", "Sat, 01 Jan 0000 00:00:00 GMT"}}).wait(kNow), seconds(0));
 }
 
 TEST(Follower, PassesOverWhatItCannotRead) {
