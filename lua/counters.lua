@@ -238,7 +238,8 @@ end
 -- Replaces the mark at one moment, of which there may be none, by one of `calls` (0: none).
 local function put_mark(i, at, calls)
   redis.call('ZREMRANGEBYSCORE', KEYS[i], score(at), score(at))
-  if calls > 0 then redis.call('ZADD', KEYS[i], score(at), string.format('%.0f:%.0f', at, calls)) end
+  if calls == 0 then return end
+  redis.call('ZADD', KEYS[i], score(at), string.format('%.0f:%.0f', at, calls))
 end
 
 local function put_sum(i, v)

@@ -55,7 +55,7 @@ def main():
                            (ROOT / "lua" / "bucket.lua").read_text())[0]
             assert loaded == sha, "the program was built with another script"
             for depth in (1, 16, 64, 256):
-                count = 20000 if depth == 1 else 200000
+                count = 10000 if depth == 1 else 100000
                 ratios = []
                 for _ in range(ROUNDS):
                     theirs = redis_benchmark(socket, depth, count, sha, arguments)

@@ -54,7 +54,8 @@ class Scripts(harness.SystemTest):
             now += chance.choice(pauses)
             cost = chance.choice((1, 1, 1, 2, quota))
             kind, *rest = arguments(cost)
-            lines = self.redis.cli("EVALSHA", self.charge, 1, limit, now, "", kind, 0, "", "", *rest)
+            lines = self.redis.cli("EVALSHA", self.charge, 1, limit, now, "", kind, 0, "", "",
+                                   *rest)
             self.assertEqual(lines[0], str(now), lines)
             self.assertEqual(lines[1] == "1", oracle.ask(now, cost), f"{limit} call {call}")
         self.assertGreater(int(self.redis.cli("PTTL", limit)[0]), 0)

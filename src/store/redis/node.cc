@@ -147,18 +147,25 @@ void Node::receive_greeting(std::string_view bytes) {
 
 // WHY a post: the calls of one turn of the loop then share one write.
 void Node::wake_writer() {
-  if (state_ != State::kReady || is_writing_ || wake_posted_) return;
+  if (state_ != State::kReady || is_writing_) return;
+  if (pipeline_.output_size() >= kEnoughToWrite) return flush();
+  if (wake_posted_) return;
   wake_posted_ = true;
   loop_.post([self = shared_from_this()] {
     self->wake_posted_ = false;
-    if (self->state_ != State::kReady || self->is_writing_) return;
-    if (!self->pipeline_.has_output()) return;
-    self->pipeline_.take_output(self->writing_);
-    self->write();
+    self->flush();
   });
 }
 
+void Node::flush() {
+  if (state_ != State::kReady || is_writing_ || !pipeline_.has_output()) return;
+  pipeline_.take_output(writing_);
+  write();
+}
+
 void Node::write() {
+  writing_.erase(0, stream_->write_now(net::asio::buffer(writing_)));
+  if (writing_.empty()) return;
   is_writing_ = true;
   stream_->write(net::asio::buffer(writing_), [self = shared_from_this(), stream = stream_](
                                                   const net::SystemError& error, std::size_t) {

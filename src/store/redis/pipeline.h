@@ -46,6 +46,7 @@ class Pipeline {
   void add(std::string_view bytes, unsigned skip, std::int64_t deadline_ns, OnOutcome done);
 
   bool has_output() const { return !out_.empty(); }
+  std::size_t output_size() const { return out_.size(); }
   // All that is to be sent; it counts as sent from now on. Swapped, so that `out` lends its memory.
   void take_output(std::string& out);
 

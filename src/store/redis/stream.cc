@@ -17,6 +17,14 @@ std::string cannot(const std::string& what, const SystemError& error) {
   return "cannot " + what + ": " + error.message();
 }
 
+// REQUIRES: the socket is in non-blocking mode.
+template <typename Socket>
+std::size_t send_now(Socket& socket, asio::const_buffer bytes) {
+  SystemError error;
+  const std::size_t sent = socket.write_some(bytes, error);
+  return error ? 0 : sent;
+}
+
 class UnixStream final : public Stream {
  public:
   UnixStream(net::Loop& loop, const Address& address)
@@ -28,8 +36,11 @@ class UnixStream final : public Stream {
       return;
     }
     socket_.async_connect(asio::local::stream_protocol::endpoint(path_),
-                          [done](const SystemError& error) {
-                            done(error ? cannot("connect", error) : std::string());
+                          [this, done](const SystemError& error) {
+                            if (error) return done(cannot("connect", error));
+                            SystemError ignored;
+                            socket_.non_blocking(true, ignored);
+                            done("");
                           });
   }
   void read(asio::mutable_buffer into, OnBytes done) override {
@@ -38,6 +49,7 @@ class UnixStream final : public Stream {
   void write(asio::const_buffer all, OnBytes done) override {
     asio::async_write(socket_, all, std::move(done));
   }
+  std::size_t write_now(asio::const_buffer bytes) override { return send_now(socket_, bytes); }
   void close() override {
     SystemError ignored;
     socket_.close(ignored);
@@ -68,6 +80,7 @@ class Dialer {
                                 SystemError ignored;
                                 socket.set_option(asio::ip::tcp::no_delay(true), ignored);
                                 socket.set_option(asio::socket_base::keep_alive(true), ignored);
+                                socket.non_blocking(true, ignored);
                                 done("");
                               });
         });
@@ -98,6 +111,7 @@ class TcpStream final : public Stream {
   void write(asio::const_buffer all, OnBytes done) override {
     asio::async_write(socket_, all, std::move(done));
   }
+  std::size_t write_now(asio::const_buffer bytes) override { return send_now(socket_, bytes); }
   void close() override { dialer_.close(socket_); }
 
  private:

@@ -26,6 +26,9 @@ class Stream {
   virtual void connect(OnConnected done) = 0;
   virtual void read(net::asio::mutable_buffer into, OnBytes done) = 0;
   virtual void write(net::asio::const_buffer all, OnBytes done) = 0;  // all of it
+  // Takes what fits at once, without waiting, and says how much; 0 where that is not possible, and
+  // for every error, which write() then tells. REQUIRES: connected, no write() under way.
+  virtual std::size_t write_now(net::asio::const_buffer) { return 0; }
   virtual void close() = 0;
 };
 

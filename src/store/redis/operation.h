@@ -1,0 +1,207 @@
+// What RedisStore is made of: each loop's part of it, and one charge() from the question to the
+// answer. Included by redis_store.cc alone.
+//
+// THREADS: one loop.
+
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "net/steady_time.h"
+#include "store/redis/redis_store.h"
+
+namespace weir::store {
+
+// One loop's part.
+struct RedisStore::Shard {
+  Shard(net::Loop& the_loop, const redis::Settings& settings, redis::Health& health)
+      : loop(the_loop), client(the_loop, settings, health) {}
+
+  net::Loop& loop;
+  redis::Client client;
+  std::int64_t ahead_us = 0;  // of our wall clock: how far the server's was when it last told
+};
+
+// One charge(), from the question to the answer.
+class RedisStore::Operation {
+ public:
+  Operation(RedisStore& store, Shard& shard, std::span<const Charge> charges, Instant now,
+            std::span<Answer> answers, Done done)
+      : store_(store),
+        shard_(shard),
+        charges_(charges),
+        answers_(answers),
+        done_(std::move(done)),
+        now_(now),
+        started_ns_(net::steady_ns()) {
+    items_.reserve(charges.size());
+    for (const Charge& charge : charges) items_.push_back(store.make_item(charge));
+    at_us_ = options().time_us.value_or(now.wall_ns / kTickNs);
+  }
+
+  void run() {
+    if (refused_by_cache()) return finish_refused();
+    std::vector<redis::Item*> enforcing;
+    std::vector<redis::Item*> shadow;
+    for (redis::Item& item : items_) {
+      if (item.rule) (item.shadow ? shadow : enforcing).push_back(&item);
+    }
+    std::vector<redis::Item*> all = enforcing;
+    all.insert(all.end(), shadow.begin(), shadow.end());
+    auto groups = store_.group(all);
+    if (groups.size() <= 1) return ask(std::move(groups), redis::Mode::kCharge, &Operation::finish);
+    shadow_ = std::move(shadow);
+    ask(store_.group(std::move(enforcing)), redis::Mode::kCharge, &Operation::settle);
+  }
+
+ private:
+  struct Group {
+    std::vector<redis::Item*> items;
+    bool charged = false;
+  };
+
+  redis::GroupCall::Options options() const {
+    redis::GroupCall::Options options;
+    options.deadline_ns = started_ns_ + store_.settings_.timeout.count();
+    options.guess_us = now_.wall_ns / kTickNs + shard_.ahead_us;
+    if (store_.options_.time_from_caller) options.time_us = now_.steady_ns / kTickNs;
+    return options;
+  }
+
+  bool refused_by_cache() {
+    if (!store_.denials_.enabled()) return false;
+    bool refused = false;
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+      const redis::Item& item = items_[i];
+      if (!item.rule || item.shadow) continue;
+      const auto verdict = store_.denials_.find(item.name, *item.rule, item.cost, now_.steady_ns);
+      if (!verdict) continue;
+      answers_[i] = Answer{*verdict, Source::kDenyCache, true};
+      cached_ |= std::uint64_t{1} << i;
+      refused = true;
+    }
+    return refused;
+  }
+
+  // The others were not asked, and stand as full.
+  void finish_refused() {
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+      if ((cached_ >> i & 1) != 0) continue;
+      Verdict verdict;
+      verdict.quota = verdict.remaining = charges_[i].rule->quota();
+      answers_[i] = Answer{verdict, Source::kDenyCache, true};
+    }
+    complete(false);
+  }
+
+  // Sends all groups, and goes on with `next` when the last has ended.
+  void ask(std::vector<std::vector<redis::Item*>> groups, redis::Mode mode,
+           void (Operation::*next)()) {
+    groups_.clear();
+    for (auto& items : groups) groups_.push_back(Group{std::move(items)});
+    next_ = next;
+    waiting_ = groups_.size() + 1;  // one for this function, so that none ends the rest
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      redis::GroupCall::Options asked = options();
+      asked.mode = mode;
+      redis::GroupCall::run(
+          shard_.client, groups_[i].items, asked,
+          [this, i](const redis::GroupCall::Result& result) { take(groups_[i], result); });
+    }
+    one_less();
+  }
+
+  void take(Group& group, const redis::GroupCall::Result& result) {
+    group.charged = result.known && result.admitted;
+    if (result.now_us != 0) {
+      at_us_ = result.now_us;
+      if (!store_.options_.time_from_caller) {
+        shard_.ahead_us = result.now_us - now_.wall_ns / kTickNs;
+      }
+    }
+    if (!result.known) store_.health_.failed(result.ending, result.foreign);
+    one_less();
+  }
+
+  void one_less() {
+    if (--waiting_ > 0) return;
+    (this->*next_)();
+  }
+
+  bool refused() const {
+    return std::any_of(items_.begin(), items_.end(), [](const redis::Item& item) {
+      return item.known && !item.shadow && !item.admits;
+    });
+  }
+
+  // Several slots: gives back where another refused, then sees to the shadow limits.
+  void settle() {
+    const bool denied = refused();
+    if (denied) {
+      std::vector<redis::Item> taken;
+      for (const Group& group : groups_) {
+        if (!group.charged) continue;
+        for (const redis::Item* item : group.items) {
+          taken.push_back(*item);
+          taken.back().charged_at_us = time_of(*item);
+        }
+      }
+      if (!taken.empty()) store_.refund_items(shard_, std::move(taken), now_);
+    }
+    ask(store_.group(std::move(shadow_)), denied ? redis::Mode::kLook : redis::Mode::kCharge,
+        &Operation::finish);
+  }
+
+  void finish() {
+    const bool admitted = !refused();
+    for (std::size_t i = 0; i < items_.size(); ++i) answers_[i] = answer(items_[i], admitted);
+    if (const metrics::Histogram* latency = store_.health_.latency()) {
+      latency->observe(Duration(net::steady_ns() - started_ns_));
+    }
+    complete(admitted);
+  }
+
+  std::int64_t time_of(const redis::Item& item) const {
+    return item.now_us != 0 ? item.now_us : at_us_;
+  }
+
+  Answer answer(const redis::Item& item, bool admitted) {
+    if (!item.known) return Answer{{}, Source::kRedis, false};
+    const std::uint64_t cost = admitted || !item.admits ? item.cost : 0;
+    const std::int64_t now_us = time_of(item);
+    Verdict verdict = item.rule->decide(item.view, cost, now_us);
+    if (!item.admits && verdict.outcome == Outcome::kDenied && !item.shadow) {
+      store_.denials_.remember(item.name, item.rule, item.cost, item.view, now_us, now_.steady_ns);
+    }
+    return Answer{verdict, Source::kRedis, true};
+  }
+
+  void complete(bool admitted) {
+    const std::unique_ptr<Operation> self(this);
+    done_(Admission{admitted, at_ns(at_us_ * kTickNs)});
+  }
+
+  static constexpr std::int64_t kTickNs = 1000;
+
+  RedisStore& store_;
+  Shard& shard_;
+  std::span<const Charge> charges_;
+  std::span<Answer> answers_;
+  Done done_;
+  const Instant now_;
+  const std::int64_t started_ns_;
+  std::int64_t at_us_ = 0;  // when it was decided, by the server's clock where it told
+  std::vector<redis::Item> items_;
+  std::vector<redis::Item*> shadow_;  // that wait for the enforcing ones
+  std::vector<Group> groups_;         // being asked
+  std::size_t waiting_ = 0;
+  void (Operation::*next_)() = nullptr;
+  std::uint64_t cached_ = 0;  // items that the deny cache answered
+};
+
+}  // namespace weir::store
