@@ -1,10 +1,9 @@
 // The reference of bench/doors: a grpc++ server of the callback interface that answers every call
 // with one constant message.
 
+#include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/support/byte_buffer.h>
-
-#include <iostream>
 
 namespace {
 
