@@ -1,6 +1,7 @@
 // Same policy, same answers: the corpus of scenarios and random traces against the oracle, on a
-// real server. One tick is 1 us there, so scenarios that tell microseconds apart into nanoseconds
-// are left out, and random times and durations are whole microseconds.
+// real server and on a real Cluster (one caller at a time). One tick is 1 us there, so scenarios
+// that tell microseconds apart into nanoseconds are left out, and random times and durations are
+// whole microseconds.
 
 #include <gtest/gtest.h>
 
@@ -8,10 +9,12 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <tuple>
 
 #include "limit/rule.h"
 #include "oracle/generate.h"
 #include "oracle/oracle.h"
+#include "redis/fleet.h"
 #include "redis/runner.h"
 #include "store/redis/redis_store.h"
 #include "support/redis_server.h"
@@ -20,25 +23,42 @@ namespace weir {
 namespace {
 
 using scenario::Met;
+using support::RedisCluster;
 using support::RedisServer;
 using support::RedisTarget;
 using support::Runner;
 
-store::RedisOptions timed(const RedisServer& server) {
-  store::RedisOptions options = support::patient("redis+unix://" + server.socket_path());
+store::RedisOptions timed(const std::string& url) {
+  store::RedisOptions options = support::patient(url);
   options.time_from_caller = true;
   return options;
 }
 
-// One server and one store for all tests of this program.
-struct Shared {
+enum class Where { kServer, kCluster };
+
+// One server, one Cluster and a store on each for all tests of this program.
+struct Single {
   RedisServer server;
-  Runner runner{timed(server)};
+  Runner runner{timed("redis+unix://" + server.socket_path())};
+};
+struct Clustered {
+  RedisCluster cluster{/*replicas=*/false};
+  Runner runner{timed(cluster.url())};
 };
 
-Shared& shared() {
-  static Shared one;
-  return one;
+Runner& runner_on(Where where) {
+  if (where == Where::kServer) {
+    static Single single;
+    return single.runner;
+  }
+  static Clustered clustered;
+  static const bool ready = (clustered.runner.wait_ready(), true);
+  static_cast<void>(ready);
+  return clustered.runner;
+}
+
+std::string to_string(Where where) {
+  return where == Where::kServer ? "OnAServer" : "OnACluster";
 }
 
 std::vector<std::string> corpus() {
@@ -77,18 +97,19 @@ std::string unfit(const scenario::Scenario& scenario) {
   return "";
 }
 
-class Corpus : public testing::TestWithParam<std::string> {};
+class Corpus : public testing::TestWithParam<std::tuple<Where, std::string>> {};
 
 TEST_P(Corpus, HoldsForRedis) {
-  std::ifstream file(std::string(WEIR_SCENARIOS) + "/" + GetParam() + ".scenario");
+  const auto& [where, name] = GetParam();
+  std::ifstream file(std::string(WEIR_SCENARIOS) + "/" + name + ".scenario");
   std::stringstream text;
   text << file.rdbuf();
   const auto scenario = scenario::parse(text.str());
   ASSERT_TRUE(scenario.has_value());
   if (const std::string reason = unfit(*scenario); !reason.empty()) GTEST_SKIP() << reason;
-  RedisTarget target(shared().runner, GetParam() + ".");
+  RedisTarget target(runner_on(where), name + ".");
   for (const std::string& failure : scenario::run(*scenario, target)) {
-    ADD_FAILURE() << GetParam() << ".scenario: " << failure;
+    ADD_FAILURE() << name << ".scenario: " << failure;
   }
 }
 
@@ -130,24 +151,29 @@ Numbers holdable(oracle::Generator& generate) {
 }
 
 // Several limits on one request, shadow ones too: all or nothing, as the oracle has it.
-TEST(Redis, AnswersAsTheOracleForSeveralLimitsTogether) {
+class RandomTraces : public testing::TestWithParam<Where> {};
+
+TEST_P(RandomTraces, AreAnsweredAsByTheOracle) {
   for (int trace = 0; trace < 40; ++trace) {
     const std::uint64_t seed = oracle::run_seed() * 1000 + static_cast<std::uint64_t>(trace);
     SCOPED_TRACE("seed " + std::to_string(seed) +
                  "; replay all of this run with WEIR_SEED=" + std::to_string(oracle::run_seed()));
     oracle::Generator generate(seed);
+    const bool keys_differ = trace % 2 == 1;
     std::vector<scenario::Limit> limits;
     for (std::uint64_t i = 0, count = 1 + generate.below(4); i < count; ++i) {
       limits.push_back({"l" + std::to_string(i), holdable(generate), generate.one_in(4)});
     }
     oracle::Oracle oracle;
-    RedisTarget target(shared().runner, std::to_string(seed) + ".");
+    RedisTarget target(runner_on(GetParam()), std::to_string(seed) + ".");
     Instant now = at_ns(1'767'225'600'123'456'000);
     for (int call = 0; call < 40; ++call) {
       std::vector<Met> met;
       for (const scenario::Limit& limit : limits) {
         const std::uint64_t quota = limit::Rule::make(limit.numbers)->quota();
-        met.push_back({&limit, "k", generate.one_in(3) ? generate.cost(quota) : 1});
+        // Keys of their own lie in slots of their own.
+        const std::string key = keys_differ ? "k" + limit.name : "k";
+        met.push_back({&limit, key, generate.one_in(3) ? generate.cost(quota) : 1});
       }
       const scenario::Reply right = oracle.take(met, now);
       const scenario::Reply redis = target.take(met, now);
@@ -164,8 +190,15 @@ TEST(Redis, AnswersAsTheOracleForSeveralLimitsTogether) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Corpus, testing::ValuesIn(corpus()),
-                         [](const auto& tested) { return tested.param; });
+INSTANTIATE_TEST_SUITE_P(All, Corpus,
+                         testing::Combine(testing::Values(Where::kServer, Where::kCluster),
+                                          testing::ValuesIn(corpus())),
+                         [](const auto& tested) {
+                           return to_string(std::get<0>(tested.param)) + "_" +
+                                  std::get<1>(tested.param);
+                         });
+INSTANTIATE_TEST_SUITE_P(All, RandomTraces, testing::Values(Where::kServer, Where::kCluster),
+                         [](const auto& tested) { return to_string(tested.param); });
 
 }  // namespace
 }  // namespace weir
