@@ -40,6 +40,9 @@ class Rule {
   // moment of the newest call, and the other words belong to the store.
   bool keeps_log() const;
 
+  // The rule itself, where it is a token bucket: for a store that keeps its state in one word.
+  const TokenBucketRule* token_bucket() const { return std::get_if<TokenBucketRule>(&algorithm_); }
+
   // Decides a call of `cost` against `state` (null: a fresh key). A denied call, and one of cost 0,
   // leaves the state bit for bit as it was, unless a clock had stepped back (see Step).
   Step decide(const State* state, std::uint64_t cost, Instant now) const;

@@ -32,6 +32,9 @@ class TokenBucketRule {
   static Result<TokenBucketRule> make(const TokenBucket& numbers);
 
   std::uint64_t quota() const { return burst_; }
+  std::uint64_t step() const { return step_; }
+  std::uint64_t unit() const { return unit_; }
+  Wide capacity() const { return capacity_; }
 
   // `state` null is a fresh key.
   Step decide(const State* state, std::uint64_t cost, std::int64_t now) const;

@@ -16,6 +16,13 @@ constexpr std::size_t kKeysPerShard = 4096;
 constexpr std::size_t kMostShards = 1024;
 constexpr std::size_t kMarksPerKey = 4;
 
+// Slots for twice the keys at least, so that few groups of a slot table are full by bad luck.
+std::size_t groups_per_shard(std::size_t max_keys, std::size_t shards) {
+  if (!kSlotsOpen) return 0;
+  return std::bit_ceil(
+      std::max<std::size_t>(2 * max_keys / (shards * SlotTable::kSlotsPerGroup), 1));
+}
+
 std::size_t shards_for(std::size_t max_keys) {
   return std::bit_floor(std::clamp<std::size_t>(max_keys / kKeysPerShard, 1, kMostShards));
 }
@@ -74,6 +81,12 @@ class MemoryStore::Request {
     for (std::size_t i = 0; i < charges.size(); ++i) load(store.book_, i);
   }
 
+  ~Request() {
+    for (const Place& place : places_) place.shard->let_go(place.id);
+  }
+  Request(const Request&) = delete;
+  Request& operator=(const Request&) = delete;
+
   Instant now() const { return now_; }
 
   bool decide(std::size_t i) {
@@ -127,7 +140,7 @@ class MemoryStore::Request {
 
   void erase(std::size_t i) {
     Place& place = places_[i];
-    if (place.shard->holds(place.slot, place.id)) place.shard->erase(place.slot);
+    place.shard->erase(place.slot, place.id);
     place.slot = Shard::kNone;
     place.state.reset();
   }
@@ -152,14 +165,19 @@ class MemoryStore::Request {
   void load(RuleBook& book, std::size_t i) {
     Place& place = places_[i];
     place.rule = place.shard->booked(rule(i), book);
-    place.slot = place.shard->find(place.id);
-    if (place.slot == Shard::kNone) return;
-    const Entry& entry = place.shard->at(place.slot);
-    if (entry.rule == place.rule) {
+    const BookedRule* written = nullptr;
+    if (const auto held = place.shard->hold(place.id)) {
+      written = held->rule;
+      place.state = held->state;
+    } else {
+      place.slot = place.shard->find(place.id);
+      if (place.slot == Shard::kNone) return;
+      const Entry& entry = place.shard->at(place.slot);
+      written = entry.rule;
       place.state = entry.state;
-      return;
     }
-    place.state = rule(i).adopt(*entry.rule->rule, entry.state, now_);
+    if (written == place.rule) return;
+    place.state = rule(i).adopt(*written->rule, *place.state, now_);
     if (charges_[i].cost == 0) return;
     if (place.state) return write(i, *place.state);
     erase(i);
@@ -172,12 +190,22 @@ class MemoryStore::Request {
 };
 
 MemoryStore::MemoryStore(const MemoryOptions& options)
-    : secret_(random_sip_key()),
+    : hash_(random_sip_key()),
+      shard_mask_(shards_for(std::clamp<std::size_t>(options.max_keys, 1, kMostKeys)) - 1),
       budget_(std::clamp<std::size_t>(options.max_keys, 1, kMostKeys),
               options.max_marks != 0 ? options.max_marks : kMarksPerKey * options.max_keys),
-      shard_mask_(shards_for(budget_.max_entries) - 1),
+      lines_((shard_mask_ + 1) * groups_per_shard(budget_.max_entries, shard_mask_ + 1) *
+             SlotTable::kLinesPerGroup),
+      tables_(std::make_unique<SlotTable[]>(shard_mask_ + 1)),
       shards_(std::make_unique<Shard[]>(shard_mask_ + 1)) {
-  for (std::size_t i = 0; i <= shard_mask_; ++i) shards_[i].use(budget_);
+  const std::size_t groups =
+      lines_.lines() != nullptr ? groups_per_shard(budget_.max_entries, shard_mask_ + 1) : 0;
+  for (std::size_t i = 0; i <= shard_mask_; ++i) {
+    Line* const first =
+        groups > 0 ? lines_.lines() + i * groups * SlotTable::kLinesPerGroup : nullptr;
+    tables_[i].use(first, groups);
+    shards_[i].use({budget_, book_, epoch_}, tables_[i]);
+  }
 }
 
 void MemoryStore::charge(std::span<const Charge> charges, Instant now, std::span<Answer> answers,
@@ -189,8 +217,69 @@ Admission MemoryStore::charge_now(std::span<const Charge> charges, Instant now,
                                   std::span<Answer> answers) {
   WEIR_CHECK(charges.size() == answers.size() && charges.size() <= kMaxCharges,
              "a request meets at most 64 counters, with room for an answer to each");
-  if (book_.wants_reclaim()) reclaim_rules();
   time_.raise(now);
+  if (charges.size() == 1) return charge_one(charges[0], fingerprint(charges[0]), answers[0]);
+  return charge_locked(charges, answers);
+}
+
+void MemoryStore::charge_each(std::span<const Charge> charges, Instant now,
+                              std::span<Answer> answers) {
+  WEIR_CHECK(charges.size() == answers.size(), "there is room for an answer to each charge");
+  constexpr std::size_t kAtOnce = 16;
+  std::array<Hash128, kAtOnce> ids;
+  time_.raise(now);
+  while (!charges.empty()) {
+    const std::size_t count = std::min(charges.size(), kAtOnce);
+    for (std::size_t i = 0; i < count; ++i) {
+      ids[i] = fingerprint(charges[i]);
+      table_of(ids[i]).prefetch(ids[i].low);
+    }
+    for (std::size_t i = 0; i < count; ++i) charge_one(charges[i], ids[i], answers[i]);
+    charges = charges.subspan(count);
+    answers = answers.subspan(count);
+  }
+}
+
+Admission MemoryStore::charge_one(const Charge& charge, const Hash128& id, Answer& answer) {
+  if (const auto quick = charge_quickly(charge, id, answer)) return *quick;
+  return charge_locked({&charge, 1}, {&answer, 1});
+}
+
+// One token bucket that has its slot, without a lock. Nothing where it must be asked under the
+// lock: a key that is not there, or held, or written under other numbers, or that a clock's step
+// left beyond its reach.
+// WHY the time is read after the slot: it is then as late as any that led to what the slot holds.
+std::optional<Admission> MemoryStore::charge_quickly(const Charge& charge, const Hash128& id,
+                                                     Answer& answer) {
+  constexpr int kMostTries = 16;
+  const std::uint32_t place = book_.place_of(charge.rule->serial());
+  if (place == 0) return std::nullopt;
+  const limit::NarrowBucket bucket(*charge.rule->token_bucket());
+  const std::uint64_t name = BucketSlot::name_of(id, place);
+  BucketSlot* const slot = table_of(id).seek(name);
+  if (slot == nullptr) return std::nullopt;
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    const std::uint64_t arrival = slot->arrival.load(std::memory_order_acquire);
+    const Instant now = time_.now();
+    const auto ticks = bucket.ticks(now.steady_ns - epoch_.load(std::memory_order_relaxed));
+    if (!ticks) return std::nullopt;
+    const std::uint64_t debt = arrival > *ticks ? arrival - *ticks : 0;
+    if (debt > bucket.capacity()) return std::nullopt;
+    const auto step = bucket.decide(debt, charge.cost);
+    const bool unchanged =
+        step.charge ? slot->charge(name, arrival, *ticks + step.debt) : slot->reads(name, arrival);
+    if (unchanged) {
+      answer = Answer{step.verdict};
+      return Admission{step.verdict.allowed() || charge.shadow, now};
+    }
+    if (slot->name.load(std::memory_order_acquire) != name) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+Admission MemoryStore::charge_locked(std::span<const Charge> charges, std::span<Answer> answers) {
+  if (book_.wants_reclaim()) reclaim_rules();
+  start_epoch();
   Request request(*this, charges);
   bool admitted = true;
   for (std::size_t i = 0; i < charges.size(); ++i) {
@@ -206,6 +295,7 @@ Admission MemoryStore::charge_now(std::span<const Charge> charges, Instant now,
 void MemoryStore::refund(std::span<const Charge> charges, Instant now) {
   WEIR_CHECK(charges.size() <= kMaxCharges, "a request meets at most 64 counters");
   time_.raise(now);
+  start_epoch();
   Request request(*this, charges);
   for (std::size_t i = 0; i < charges.size(); ++i) request.refund(i);
 }
@@ -226,13 +316,20 @@ std::size_t MemoryStore::sweep(Instant now) {
   return dropped;
 }
 
-// The counter's length goes first, so that no two pairs of counter and key give the same bytes.
-Hash128 MemoryStore::fingerprint(const Charge& charge) const {
-  SipHash hash(secret_);
-  hash.add_word(charge.counter.size());
-  hash.add(charge.counter);
-  hash.add(charge.key);
-  return hash.finish();
+std::size_t MemoryStore::keys_in_slots() {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i <= shard_mask_; ++i) {
+    const std::lock_guard lock(shards_[i].mutex);
+    count += tables_[i].live();
+  }
+  return count;
+}
+
+// The first call of all sets it, before it writes anything.
+void MemoryStore::start_epoch() {
+  if (epoch_.load(std::memory_order_relaxed) != kNoEpoch) return;
+  std::int64_t none = kNoEpoch;
+  epoch_.compare_exchange_strong(none, time_.now().steady_ns);
 }
 
 void MemoryStore::reclaim_rules() {

@@ -1,9 +1,12 @@
 // MemoryStore: counters in this process, shared by all of its threads and exact among them.
 //
-// A request locks the shards of its counters, in one order, decides, and writes; nobody sees half
-// of it. Time never goes back: all decisions share one high-water mark. Bounded by `max_keys`; who
-// goes when it is full stands in shard.h. Keys are kept as 128-bit fingerprints under a secret of
-// this store: the chance that any two of n keys share one is below n^2 / 2^129 (2^-89 for 10^6).
+// A call that meets one token bucket takes from it without a lock, by one compare-and-swap
+// (slot_table.h). Any other request locks the shards of its counters, in one order, holds the slots
+// among them, decides, and writes; nobody sees half of it. Time never goes back: all decisions
+// share one high-water mark. Bounded by `max_keys`; who goes when it is full stands in shard.h.
+// Keys are kept as fingerprints under a secret of this store. The chance that any two of n keys
+// share one is below n^2 / 2^129 in wide entries; for slots, which keep fewer bits, see
+// slot_table.h.
 //
 // THREADS: any.
 
@@ -11,11 +14,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 
-#include "base/siphash.h"
+#include "base/keyed_hash.h"
 #include "store/memory/high_water.h"
 #include "store/memory/rule_book.h"
 #include "store/memory/shard.h"
@@ -43,6 +48,9 @@ class MemoryStore final : public Store {
               Done done) override;
   // The same, for callers who need no store but this one.
   Admission charge_now(std::span<const Charge> charges, Instant now, std::span<Answer> answers);
+  // Each charge is a request of its own, as if asked one by one. Where there are many, the counters
+  // are fetched from memory side by side. REQUIRES: answers.size() == charges.size().
+  void charge_each(std::span<const Charge> charges, Instant now, std::span<Answer> answers);
   void refund(std::span<const Charge> charges, Instant now) override;
   void reset(std::span<const Charge> charges) override;
 
@@ -52,6 +60,8 @@ class MemoryStore final : public Store {
 
   // Counters held, those not yet dropped though fresh included.
   std::size_t keys() const { return budget_.entries.load(std::memory_order_relaxed); }
+  // Of these, the token buckets that calls find without a lock.
+  std::size_t keys_in_slots();
   // Counters forgotten though they were not fresh.
   std::uint64_t evictions() const { return budget_.evictions.load(std::memory_order_relaxed); }
   std::size_t marks() const { return budget_.marks.load(std::memory_order_relaxed); }
@@ -65,16 +75,26 @@ class MemoryStore final : public Store {
   struct Place;
   class Request;
 
-  Hash128 fingerprint(const Charge& charge) const;
+  static constexpr std::int64_t kNoEpoch = std::numeric_limits<std::int64_t>::min();
+
+  Hash128 fingerprint(const Charge& charge) const { return hash_(charge.counter, charge.key); }
   Shard& shard_of(const Hash128& id) { return shards_[id.high & shard_mask_]; }
+  SlotTable& table_of(const Hash128& id) { return tables_[id.high & shard_mask_]; }
+  std::optional<Admission> charge_quickly(const Charge& charge, const Hash128& id, Answer& answer);
+  Admission charge_one(const Charge& charge, const Hash128& id, Answer& answer);
+  Admission charge_locked(std::span<const Charge> charges, std::span<Answer> answers);
+  void start_epoch();
   void reclaim_rules();
 
-  SipKey secret_;
-  HighWater time_;
-  Budget budget_;
-  RuleBook book_;
-  std::mutex reclaiming_;
+  KeyedHash hash_;
   std::size_t shard_mask_;
+  alignas(64) HighWater time_;
+  std::atomic<std::int64_t> epoch_{kNoEpoch};  // written once
+  alignas(64) Budget budget_;
+  std::mutex reclaiming_;
+  RuleBook book_;
+  LineSpace lines_;
+  std::unique_ptr<SlotTable[]> tables_;
   std::unique_ptr<Shard[]> shards_;
 };
 

@@ -72,6 +72,32 @@ BookedRule* RuleBook::intern(const limit::Rule& rule) {
   return booked;
 }
 
+void RuleBook::note_use(const limit::Rule& rule, BookedRule& booked) {
+  std::uint32_t place = booked.place.load(std::memory_order_acquire);
+  if (place == 0) {
+    if (rule.token_bucket() == nullptr) return;
+    const auto before = booked.uses.fetch_add(1, std::memory_order_relaxed);
+    if (before + 1 != kUsesForPlace) return;
+    give_place(booked);
+    place = booked.place.load(std::memory_order_relaxed);
+    if (place == 0) return;
+  }
+  const std::uint64_t known = rule.serial() << kPlaceBits | place;
+  std::atomic<std::uint64_t>& recent = recent_places_[rule.serial() % kRecentPlaces];
+  if (recent.load(std::memory_order_relaxed) != known) {
+    recent.store(known, std::memory_order_relaxed);
+  }
+}
+
+void RuleBook::give_place(BookedRule& booked) {
+  const std::lock_guard lock(mutex_);
+  const limit::TokenBucketRule& bucket = *booked.rule->token_bucket();
+  if (!limit::NarrowBucket::can_hold(bucket) || last_place_ + 1 >= kMostPlaces) return;
+  booked.narrow.emplace(bucket);
+  by_place_[++last_place_].store(&booked, std::memory_order_release);
+  booked.place.store(last_place_, std::memory_order_release);
+}
+
 BookedRule* RuleBook::find_or_book(const limit::Rule& rule) {
   const auto [place, fresh] = by_numbers_.try_emplace(rule.numbers(), nullptr);
   if (!fresh) return place->second;
@@ -82,6 +108,7 @@ BookedRule* RuleBook::find_or_book(const limit::Rule& rule) {
   place->second = unused_.back();
   unused_.pop_back();
   place->second->rule.emplace(rule);
+  place->second->uses.store(0, std::memory_order_relaxed);
   return place->second;
 }
 
@@ -89,7 +116,8 @@ void RuleBook::begin_reclaim() {
   const std::lock_guard lock(mutex_);
   by_serial_.clear();
   std::erase_if(by_numbers_, [this](const auto& item) {
-    const bool idle = item.second->entries.load(std::memory_order_relaxed) == 0;
+    const bool idle = item.second->entries.load(std::memory_order_relaxed) == 0 &&
+                      item.second->place.load(std::memory_order_relaxed) == 0;
     if (idle) retired_.push_back(item.second);
     return idle;
   });
@@ -100,7 +128,8 @@ void RuleBook::end_reclaim() {
   // One that came into use meanwhile is current again, unless its numbers were booked anew: then
   // it stays retired until its entries are gone.
   std::erase_if(retired_, [this](BookedRule* booked) {
-    if (booked->entries.load(std::memory_order_relaxed) > 0) {
+    if (booked->entries.load(std::memory_order_relaxed) > 0 ||
+        booked->place.load(std::memory_order_relaxed) != 0) {
       return by_numbers_.try_emplace(booked->rule->numbers(), booked).second;
     }
     booked->rule.reset();

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "base/wide.h"
-
 namespace weir::store {
 namespace {
 
@@ -17,18 +15,9 @@ std::size_t home(std::uint64_t cell, std::size_t mask) {
   return (cell >> 32) & mask;
 }
 
-// What an eviction forgets: the smaller the share left, the more.
-struct Fullness {
-  std::uint64_t remaining = 0;
-  std::uint64_t quota = 0;
-  Duration reset_after{0};
-
-  bool fuller_than(const Fullness& other) const {
-    const Wide mine = wide_product(remaining, other.quota);
-    const Wide theirs = wide_product(other.remaining, quota);
-    return mine != theirs ? mine > theirs : reset_after < other.reset_after;
-  }
-};
+Fullness fullness_of(const Verdict& verdict) {
+  return {verdict.remaining, verdict.quota, verdict.reset_after};
+}
 
 }  // namespace
 
@@ -44,15 +33,70 @@ Shard::Slot Shard::find(const Hash128& id) const {
   return kNone;
 }
 
+std::optional<Shard::Held> Shard::hold(const Hash128& id) {
+  BucketSlot* const slot = table_->find(id);
+  if (slot == nullptr) return std::nullopt;
+  slot->hold();
+  BookedRule* const rule = book_->placed(BucketSlot::place_of(slot->name));
+  return Held{rule, rule->narrow->widen(slot->arrival, reckoning({}).epoch)};
+}
+
+void Shard::let_go(const Hash128& id) {
+  BucketSlot* const slot = table_->find(id);
+  if (slot != nullptr) slot->release();
+}
+
+Reckoning Shard::reckoning(Instant now) const {
+  return {book_, epoch_->load(std::memory_order_relaxed),
+          limit::read(limit::Timeline::kSteady, now)};
+}
+
 void Shard::put(Slot slot, const Hash128& id, BookedRule* rule, const limit::State& state,
                 Instant now) {
+  if (BucketSlot* const here = table_->find(id)) return put_over(*here, id, rule, state, now);
   if (!holds(slot, id)) slot = find(id);
-  if (slot == kNone) {
-    slot = insert(id, rule, now);
-    entry(slot).state = state;
-    queue_up(slot);
+  if (slot == kNone) take_budget(id, now);
+  if (put_in_table(id, rule, state, now)) {
+    if (slot != kNone) remove(slot);
     return;
   }
+  if (slot != kNone) return put_wide(slot, rule, state);
+  slot = insert(id, rule);
+  entry(slot).state = state;
+  queue_up(slot);
+}
+
+void Shard::put_over(BucketSlot& slot, const Hash128& id, BookedRule* rule,
+                     const limit::State& state, Instant now) {
+  const Reckoning at = reckoning(now);
+  std::optional<std::uint64_t> arrival;
+  if (rule->narrow) arrival = rule->narrow->narrow(state, at.epoch);
+  if (arrival) {
+    rule->hold();
+    book_->placed(BucketSlot::place_of(slot.name))->release();
+    return table_->overwrite(slot, *rule, *arrival, at);
+  }
+  release_slot(slot);
+  const Slot wide = insert(id, rule);
+  entry(wide).state = state;
+  queue_up(wide);
+}
+
+// The caller has its part of the budget.
+bool Shard::put_in_table(const Hash128& id, BookedRule* rule, const limit::State& state,
+                         Instant now) {
+  if (!rule->narrow) return false;
+  const Reckoning at = reckoning(now);
+  const auto arrival = rule->narrow->narrow(state, at.epoch);
+  if (!arrival) return false;
+  std::size_t dropped = 0;
+  const bool put = table_->insert(id, *rule, *arrival, at, dropped) != nullptr;
+  give_back(dropped);
+  if (put) rule->hold();
+  return put;
+}
+
+void Shard::put_wide(Slot slot, BookedRule* rule, const limit::State& state) {
   Entry& old = entry(slot);
   const bool same_rule = old.rule == rule;
   const bool sooner = !same_rule || rule->rule->fresh_at(state) < rule->rule->fresh_at(old.state);
@@ -65,9 +109,28 @@ void Shard::put(Slot slot, const Hash128& id, BookedRule* rule, const limit::Sta
   if (sooner) queue_up(slot);
 }
 
-void Shard::erase(Slot slot) {
+void Shard::erase(Slot slot, const Hash128& id) {
+  if (BucketSlot* const here = table_->find(id)) {
+    release_slot(*here);
+    return give_back(1);
+  }
+  if (holds(slot, id)) erase_wide(slot);
+}
+
+void Shard::erase_wide(Slot slot) {
   remove(slot);
-  budget_->give_back();
+  give_back(1);
+}
+
+void Shard::give_back(std::size_t count) {
+  for (; count > 0; --count) budget_->give_back();
+}
+
+// Empties a slot, whose part of the budget the caller takes over.
+void Shard::release_slot(BucketSlot& slot) {
+  BookedRule* const rule = book_->placed(BucketSlot::place_of(slot.name));
+  table_->clear(slot);
+  rule->release();
 }
 
 void Shard::put_log(Slot slot, const Hash128& id, BookedRule* rule, limit::LogStep step,
@@ -75,7 +138,8 @@ void Shard::put_log(Slot slot, const Hash128& id, BookedRule* rule, limit::LogSt
   if (!holds(slot, id)) slot = find(id);
   const bool made = slot == kNone;
   if (made) {
-    slot = insert(id, rule, now);
+    take_budget(id, now);
+    slot = insert(id, rule);
     entry(slot).state.word[0] = open_log();
     step.expired = 0;  // what the step saw expire went with a log that equalled fresh
   }
@@ -95,13 +159,15 @@ void Shard::take_out(Slot slot, std::uint64_t cost, std::optional<std::int64_t> 
     refund.order = CallLog::Unknown::kOldest;
   }
   change_log(log(target), [&](CallLog& calls) { calls.take_out(refund); });
-  if (log(target).size() == 0) return erase(slot);
+  if (log(target).size() == 0) return erase_wide(slot);
   target.state.word[1] = static_cast<std::uint64_t>(log(target).newest());
   queue_up(slot);
 }
 
 std::size_t Shard::drop_fresh(Instant now, std::size_t most) {
-  std::size_t dropped = 0;
+  const Reckoning at = reckoning(now);
+  std::size_t dropped = most == kAll ? table_->sweep_all(at) : table_->sweep_some(at);
+  give_back(dropped);
   for (const auto timeline : {limit::Timeline::kSteady, limit::Timeline::kWall}) {
     const std::int64_t ns = limit::read(timeline, now);
     for (std::size_t i = 0; i < most && queue(timeline).due(ns); ++i) {
@@ -116,13 +182,18 @@ std::size_t Shard::drop_fresh(Instant now, std::size_t most) {
 BookedRule* Shard::booked(const limit::Rule& rule, RuleBook& book) {
   RecentRule& recent = recent_rules_[rule.serial() % kRecentRules];
   if (recent.serial != rule.serial()) recent = RecentRule{rule.serial(), book.intern(rule)};
+  book.note_use(rule, *recent.rule);
   return recent.rule;
 }
 
-Shard::Slot Shard::insert(const Hash128& id, BookedRule* rule, Instant now) {
+void Shard::take_budget(const Hash128& id, Instant now) {
   constexpr std::size_t kDropAtInsert = 2;  // more than come in, so that the fresh never pile up
   drop_fresh(now, kDropAtInsert);
   if (!budget_->take()) make_room(id, now);
+}
+
+// The caller has its part of the budget.
+Shard::Slot Shard::insert(const Hash128& id, BookedRule* rule) {
   const Slot slot = take_slot();
   Entry& made = entry(slot);
   made.id = id;
@@ -133,8 +204,13 @@ Shard::Slot Shard::insert(const Hash128& id, BookedRule* rule, Instant now) {
   return slot;
 }
 
-// Removes one entry, whose part of the budget the caller takes over.
+// Removes one counter, whose part of the budget the caller takes over.
 void Shard::make_room(const Hash128& id, Instant now) {
+  const Reckoning at = reckoning(now);
+  if (table_->any_due(at.now)) {
+    const std::size_t dropped = table_->sweep_all(at);
+    if (dropped > 0) return give_back(dropped - 1);
+  }
   for (const auto timeline : {limit::Timeline::kSteady, limit::Timeline::kWall}) {
     const std::int64_t ns = limit::read(timeline, now);
     while (queue(timeline).due(ns)) {
@@ -142,9 +218,22 @@ void Shard::make_room(const Hash128& id, Instant now) {
     }
   }
   // An empty shard of a full store takes one entry more than the budget has.
-  if (live_ == 0) return budget_->exceed();
-  remove(fullest_neighbour(id, now));
+  if (!evict_fullest(id, now)) return budget_->exceed();
   budget_->evictions.fetch_add(1, std::memory_order_relaxed);
+}
+
+bool Shard::evict_fullest(const Hash128& id, Instant now) {
+  Fullness bucket_fullness;
+  BucketSlot* const bucket = table_->fullest_neighbour(id, reckoning(now), bucket_fullness);
+  const Slot wide = live_ > 0 ? fullest_neighbour(id, now) : kNone;
+  if (wide != kNone &&
+      (bucket == nullptr || fullness_of(peek(at(wide), now)).fuller_than(bucket_fullness))) {
+    remove(wide);
+    return true;
+  }
+  if (bucket == nullptr) return false;
+  release_slot(*bucket);
+  return true;
 }
 
 Verdict Shard::peek(const Entry& entry, Instant now) const {
@@ -161,8 +250,7 @@ Shard::Slot Shard::fullest_neighbour(const Hash128& id, Instant now) const {
   for (std::size_t seen = 0; seen < std::min(kNeighbours, live_); slot = (slot + 1) % slots_) {
     if (at(slot).rule == nullptr) continue;
     ++seen;
-    const Verdict verdict = peek(at(slot), now);
-    const Fullness candidate{verdict.remaining, verdict.quota, verdict.reset_after};
+    const Fullness candidate = fullness_of(peek(at(slot), now));
     if (best != kNone && !candidate.fuller_than(best_fullness)) continue;
     best = slot;
     best_fullness = candidate;

@@ -1,5 +1,9 @@
-// Shard: one lock's worth of a memory store: a table of entries by fingerprint, and who of them
-// goes when room is needed.
+// Shard: one lock's worth of a memory store: its counters by fingerprint, and who of them goes when
+// room is needed.
+//
+// A token bucket that fits one word lives in the slot table (slot_table.h), where calls without a
+// lock find it; all other counters, and buckets whose part of the slot table is full by bad luck,
+// in wide entries: same answers. A bucket that finds room on being written moves to the slot table.
 //
 // An entry that equals fresh may be dropped at any time without changing an answer, so such
 // entries go first, while the shard has any. When it has none, the fullest of a few neighbours goes
@@ -26,7 +30,9 @@
 #include "limit/state.h"
 #include "store/memory/call_log.h"
 #include "store/memory/fresh_queue.h"
+#include "store/memory/fullness.h"
 #include "store/memory/rule_book.h"
+#include "store/memory/slot_table.h"
 #include "weir/time.h"
 
 namespace weir::store {
@@ -68,8 +74,19 @@ class alignas(64) Shard {
 
   static constexpr std::size_t kAll = static_cast<std::size_t>(-1);
 
+  // What all shards of a store share.
+  struct Shared {
+    Budget& budget;
+    const RuleBook& book;
+    const std::atomic<std::int64_t>& epoch;  // of the arrivals in slot tables
+  };
   // REQUIRES: called once, before all else.
-  void use(Budget& budget) { budget_ = &budget; }
+  void use(const Shared& shared, SlotTable& table) {
+    budget_ = &shared.budget;
+    book_ = &shared.book;
+    epoch_ = &shared.epoch;
+    table_ = &table;
+  }
 
   std::mutex mutex;
 
@@ -79,9 +96,19 @@ class alignas(64) Shard {
     return slot != kNone && at(slot).rule != nullptr && at(slot).id == id;
   }
 
+  // Takes a counter in the slot table for this request alone, until let_go(). Nothing where it is
+  // not there.
+  struct Held {
+    BookedRule* rule;
+    limit::State state;
+  };
+  std::optional<Held> hold(const Hash128& id);
+  void let_go(const Hash128& id);
+
   // Writes the state of `id` under `rule`, making room first where it is new.
   void put(Slot slot, const Hash128& id, BookedRule* rule, const limit::State& state, Instant now);
-  void erase(Slot slot);
+  // Forgets a counter, wherever it lives. `slot` as find() said.
+  void erase(Slot slot, const Hash128& id);
 
   // The same for rules that keep a log: what `step` makes of a call of `cost`.
   void put_log(Slot slot, const Hash128& id, BookedRule* rule, limit::LogStep step,
@@ -113,8 +140,18 @@ class alignas(64) Shard {
   };
 
   Entry& entry(Slot slot) { return chunks_[slot / kChunk][slot % kChunk]; }
-  Slot insert(const Hash128& id, BookedRule* rule, Instant now);
+  Reckoning reckoning(Instant now) const;
+  void put_over(BucketSlot& slot, const Hash128& id, BookedRule* rule, const limit::State& state,
+                Instant now);
+  bool put_in_table(const Hash128& id, BookedRule* rule, const limit::State& state, Instant now);
+  void put_wide(Slot slot, BookedRule* rule, const limit::State& state);
+  void erase_wide(Slot slot);
+  void release_slot(BucketSlot& slot);
+  void give_back(std::size_t count);
+  void take_budget(const Hash128& id, Instant now);
+  Slot insert(const Hash128& id, BookedRule* rule);
   void make_room(const Hash128& id, Instant now);
+  bool evict_fullest(const Hash128& id, Instant now);
   Slot fullest_neighbour(const Hash128& id, Instant now) const;
   Verdict peek(const Entry& entry, Instant now) const;
   bool try_drop(limit::Timeline timeline, std::int64_t now);
@@ -136,6 +173,9 @@ class alignas(64) Shard {
   }
 
   Budget* budget_ = nullptr;
+  const RuleBook* book_ = nullptr;
+  const std::atomic<std::int64_t>* epoch_ = nullptr;
+  SlotTable* table_ = nullptr;
   std::vector<Cell> cells_;
   std::vector<std::unique_ptr<Entry[]>> chunks_;
   std::array<FreshQueue, 2> queues_;  // by Timeline

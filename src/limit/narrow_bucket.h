@@ -1,0 +1,119 @@
+// NarrowBucket: a token bucket whose whole state is one word of 64 bits: the arrival time, in ticks
+// of 1/unit ns after an epoch of the store.
+//
+//   debt = max(0, arrival - now x unit)      admits when debt + cost x step <= burst x step
+//
+// The same answers, tick for tick, as TokenBucketRule, of which it is made; only the width differs.
+// Holds buckets of less than 2^61 ticks from empty to full, until 2^62 ticks after the epoch (146
+// years at whole nanoseconds a tick, 5 at 29 ticks a nanosecond); what is beyond stays with the
+// wide form. Rate 0 has no arrival time, and stays there too.
+//
+// No clock, no key, no lock. THREADS: plain values.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/wide.h"
+#include "limit/state.h"
+#include "limit/token_bucket.h"
+#include "weir/decision.h"
+
+namespace weir::limit {
+
+class NarrowBucket {
+ public:
+  static constexpr std::uint64_t kMaxTicks = std::uint64_t{1} << 62;
+
+  static bool can_hold(const TokenBucketRule& rule) {
+    return rule.unit() != 0 && rule.capacity() < kMaxTicks / 2;
+  }
+
+  // REQUIRES: can_hold(rule).
+  explicit NarrowBucket(const TokenBucketRule& rule)
+      : burst_(rule.quota()),
+        step_(rule.step()),
+        unit_(rule.unit()),
+        capacity_(static_cast<std::uint64_t>(rule.capacity())) {}
+
+  std::uint64_t capacity() const { return capacity_; }
+
+  // The ticks from the epoch to a moment `since_epoch` ns after it; nothing where it is out of
+  // reach.
+  std::optional<std::uint64_t> ticks(std::int64_t since_epoch) const {
+    if (since_epoch < 0) return std::nullopt;
+    const Wide ticks = wide_product(static_cast<std::uint64_t>(since_epoch), unit_);
+    if (ticks >= kMaxTicks) return std::nullopt;
+    return static_cast<std::uint64_t>(ticks);
+  }
+
+  // What is missing, `since_epoch` ns after the epoch, in reach or not.
+  std::uint64_t debt(std::uint64_t arrival, std::int64_t since_epoch) const {
+    const Wide ticks = wide_product(static_cast<std::uint64_t>(since_epoch), unit_);
+    return arrival <= ticks ? 0 : arrival - static_cast<std::uint64_t>(ticks);
+  }
+
+  struct Step {
+    Verdict verdict;
+    std::uint64_t debt = 0;  // after the call
+    bool charge = false;
+  };
+
+  // REQUIRES: debt <= capacity().
+  Step decide(std::uint64_t debt, std::uint64_t cost) const {
+    Step step;
+    if (cost > burst_) {
+      step.verdict.outcome = Outcome::kNever;
+    } else if (const std::uint64_t after = debt + cost * step_; after > capacity_) {
+      step.verdict.outcome = Outcome::kDenied;
+      step.verdict.retry_after = ns_for(after - capacity_);
+    } else {
+      debt = after;
+      step.charge = cost > 0;
+    }
+    step.debt = debt;
+    report(debt, step.verdict);
+    return step;
+  }
+
+  // What is left, without the times.
+  std::uint64_t remaining(std::uint64_t debt) const { return (capacity_ - debt) / step_; }
+  std::uint64_t quota() const { return burst_; }
+  Duration ns_for(std::uint64_t ticks) const {
+    if (unit_ == 1) return Duration(ticks);
+    return Duration(ticks / unit_ + (ticks % unit_ == 0 ? 0 : 1));
+  }
+
+  // The two forms of one state. Nothing where the word cannot hold it.
+  State widen(std::uint64_t arrival, std::int64_t epoch) const {
+    State state;
+    state.word[0] = static_cast<std::uint64_t>(epoch) + arrival / unit_;
+    state.word[1] = arrival % unit_;
+    return state;
+  }
+  std::optional<std::uint64_t> narrow(const State& state, std::int64_t epoch) const {
+    const std::uint64_t ahead = state.word[0] - static_cast<std::uint64_t>(epoch);
+    if (static_cast<std::int64_t>(state.word[0]) < epoch) return std::nullopt;
+    const Wide arrival = wide_product(ahead, unit_) + state.word[1];
+    if (arrival >= 2 * kMaxTicks) return std::nullopt;
+    return static_cast<std::uint64_t>(arrival);
+  }
+
+ private:
+  void report(std::uint64_t debt, Verdict& verdict) const {
+    verdict.quota = burst_;
+    const std::uint64_t left = capacity_ - debt;
+    verdict.remaining = left / step_;
+    verdict.reset_after = ns_for(debt);
+    if (verdict.remaining == burst_) return;
+    verdict.next_after = ns_for((verdict.remaining + 1) * step_ - left);
+  }
+
+  std::uint64_t burst_;
+  std::uint64_t step_;  // ticks that one token takes
+  std::uint64_t unit_;  // ticks in a nanosecond
+  std::uint64_t capacity_;
+};
+
+}  // namespace weir::limit

@@ -1,0 +1,206 @@
+// SlotTable: the token buckets of one shard whose state is one word: sixteen bytes a key.
+//
+//   slot    name    64 bits   [ tag: 51 | place: 12 | held: 1 ]   0: empty
+//           arrival 64 bits   limit/narrow_bucket.h
+//   line    4 slots, one cache line
+//   group   4 lines: where a key may stand, in the line that it prefers if there is room
+//
+// A call that meets its key here takes from it by one compare-and-swap of both words, without a
+// lock. All else (keys that come, go, or are converted, requests that meet several counters,
+// growth) happens under the shard's lock, which puts `held` into a name while it needs the slot for
+// itself: the calls without a lock then go to the lock too. So no key can stand twice, and a call
+// without a lock changes exactly what it read: a slot that was given to another key has another
+// name.
+//
+// Grows by doubling, as used: the lines of all shards are one reservation of address space, of
+// which a shard touches what it has grown to; keys move to the upper half by one more bit of their
+// tag. So a table never moves, and who reads it needs no protection from that.
+//
+// The chance that two of n live keys are taken for one (same shard, same tag) is below n^2 / 2^52 /
+// shards: 2 in ten million for n = 10^6.
+//
+// THREADS: seek(), BucketSlot::charge() from any; all else under the shard's lock.
+
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+#include "base/siphash.h"
+#include "base/wide.h"
+#include "store/memory/fullness.h"
+#include "store/memory/rule_book.h"
+
+namespace weir::store {
+
+#if defined(__x86_64__) && defined(__GCC_HAVE_SYNC_COMPARE_AND_SWAP_16)
+inline constexpr bool kSlotsOpen = true;
+#else
+inline constexpr bool kSlotsOpen = false;  // all keys live in the wide tables: same answers
+#endif
+
+struct alignas(16) BucketSlot {
+  static constexpr std::uint64_t kHeld = 1;
+  static constexpr unsigned kPlaceBits = 12;
+  static constexpr unsigned kTagShift = kPlaceBits + 1;
+
+  std::atomic<std::uint64_t> name;
+  std::atomic<std::uint64_t> arrival;
+
+  static std::uint64_t name_of(const Hash128& id, std::uint32_t place) {
+    return (id.low >> kTagShift << kTagShift) | (std::uint64_t{place} << 1);
+  }
+  static std::uint32_t place_of(std::uint64_t name) {
+    return static_cast<std::uint32_t>(name >> 1) & ((1u << kPlaceBits) - 1);
+  }
+
+  // Replaces the arrival, if the slot is as it was read.
+  bool charge(std::uint64_t its_name, std::uint64_t from, std::uint64_t to) {
+#if defined(__x86_64__) && defined(__GCC_HAVE_SYNC_COMPARE_AND_SWAP_16)
+    __extension__ typedef unsigned __int128 __attribute__((may_alias)) Both;
+    return __sync_bool_compare_and_swap(reinterpret_cast<Both*>(this), Wide{from} << 64 | its_name,
+                                        Wide{to} << 64 | its_name);
+#else
+    (void)its_name, (void)from, (void)to;
+    return false;
+#endif
+  }
+
+  // Whether the slot still is as it was read, the arrival after the name.
+  bool reads(std::uint64_t its_name, std::uint64_t its_arrival) const {
+    return arrival.load(std::memory_order_acquire) == its_arrival &&
+           name.load(std::memory_order_acquire) == its_name;
+  }
+
+  // From here on nobody else writes the slot; its arrival stands still. REQUIRES: shard's lock.
+  void hold() {
+    name.fetch_or(kHeld, std::memory_order_acq_rel);
+  }
+  void release() {
+    name.fetch_and(~kHeld, std::memory_order_acq_rel);
+  }
+  bool held() const {
+    return (name.load(std::memory_order_relaxed) & kHeld) != 0;
+  }
+};
+
+struct alignas(64) Line {
+  static constexpr std::size_t kSlots = 4;
+  std::array<BucketSlot, kSlots> slots;
+};
+
+// The lines of all shards: address space, zero until touched.
+class LineSpace {
+ public:
+  explicit LineSpace(std::size_t lines);
+  ~LineSpace();
+  LineSpace(const LineSpace&) = delete;
+  LineSpace& operator=(const LineSpace&) = delete;
+
+  // Null where the system gave none.
+  Line* lines() const { return lines_; }
+
+ private:
+  Line* lines_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+// What a table needs to know to say how full its buckets are.
+struct Reckoning {
+  const RuleBook* book = nullptr;
+  std::int64_t epoch = 0;  // of all arrivals
+  std::int64_t now = 0;    // steady
+};
+
+class SlotTable {
+ public:
+  static constexpr std::size_t kLinesPerGroup = 4;
+  static constexpr std::size_t kSlotsPerGroup = kLinesPerGroup * Line::kSlots;
+
+  // REQUIRES: called once, before all else. `most_groups` a power of two, or 0: holds nothing.
+  void use(Line* lines, std::size_t most_groups);
+
+  // The slot of `name` if it is there and nobody holds it.
+  BucketSlot* seek(std::uint64_t name) const {
+    Line* const group = group_of(name, mask_.load(std::memory_order_acquire));
+    const std::size_t preferred = name >> 62;
+    for (std::size_t i = 0; i < kLinesPerGroup; ++i) {
+      for (BucketSlot& slot : group[(preferred + i) % kLinesPerGroup].slots) {
+        if (slot.name.load(std::memory_order_acquire) == name) return &slot;
+      }
+    }
+    return nullptr;
+  }
+  // Brings what seek() will read on its way.
+  void prefetch(std::uint64_t name) const {
+    const Line* const group = group_of(name, mask_.load(std::memory_order_relaxed));
+    __builtin_prefetch(group + (name >> 62), 1);
+  }
+
+  // --- Under the shard's lock ---
+
+  // The slot of a key, whatever its rule; null where it is not here.
+  BucketSlot* find(const Hash128& id) const;
+
+  // Takes a slot for a key that is not here, held; null where its group is full of keys that are
+  // not fresh, and growing would not pay. `dropped` counts the fresh keys that made room.
+  BucketSlot* insert(const Hash128& id, const BookedRule& rule, std::uint64_t arrival,
+                     const Reckoning& reckoning, std::size_t& dropped);
+  void overwrite(BucketSlot& slot, const BookedRule& rule, std::uint64_t arrival,
+                 const Reckoning& reckoning);
+  void clear(BucketSlot& slot);
+
+  // Drops keys that equal fresh: in the next few groups, or in all.
+  std::size_t sweep_some(const Reckoning& reckoning);
+  std::size_t sweep_all(const Reckoning& reckoning);
+  // Whether any key may equal fresh by now.
+  bool any_due(std::int64_t now) const { return live_ > 0 && earliest_ <= now; }
+
+  // The fullest of a key's neighbours, and how full it is; null where there are none.
+  BucketSlot* fullest_neighbour(const Hash128& id, const Reckoning& reckoning,
+                                Fullness& fullness) const;
+
+  // Runs `visit(slot)` for each slot in use.
+  template <typename Visit>
+  void for_each(Visit visit) const {
+    for (std::size_t i = 0; live_ > 0 && i < groups(); ++i) {
+      for_group(i, visit);
+    }
+  }
+
+  std::size_t live() const { return live_; }
+
+ private:
+  static constexpr std::size_t kNeighbours = 16;
+
+  std::size_t groups() const { return std::size_t{mask_.load(std::memory_order_relaxed)} + 1; }
+  Line* group_of(std::uint64_t name, std::uint32_t mask) const {
+    return lines_ + ((name >> BucketSlot::kTagShift) & mask) * kLinesPerGroup;
+  }
+  template <typename Visit>
+  void for_group(std::size_t group, Visit visit) const {
+    for (std::size_t i = 0; i < kLinesPerGroup; ++i) {
+      for (BucketSlot& slot : lines_[group * kLinesPerGroup + i].slots) {
+        if (slot.name.load(std::memory_order_relaxed) != 0) visit(slot);
+      }
+    }
+  }
+  BucketSlot* free_slot(std::uint64_t name) const;
+  std::size_t sweep_group(std::size_t group, const Reckoning& reckoning);
+  bool drop_if_fresh(BucketSlot& slot, const Reckoning& reckoning);
+  bool grow();
+  void note(std::int64_t fresh_at) { earliest_ = fresh_at < earliest_ ? fresh_at : earliest_; }
+
+  Line* lines_ = nullptr;
+  std::atomic<std::uint32_t> mask_{0};  // groups - 1
+  std::uint32_t most_groups_ = 0;
+  std::uint32_t live_ = 0;
+  std::uint32_t hand_ = 0;  // the group that is swept next
+  // No key is fresh before: a charge only moves a key's moment on.
+  std::int64_t earliest_ = std::numeric_limits<std::int64_t>::max();
+};
+
+}  // namespace weir::store
