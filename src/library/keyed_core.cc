@@ -133,6 +133,33 @@ KeyedCore::Taken KeyedCore::take(const Rules& rules, std::string_view key, std::
   return Taken{combined(answers, admission.admitted), admission.at};
 }
 
+void KeyedCore::take_each(const Rules& rules, std::span<const KeyedCall> calls, Instant now,
+                          std::span<Verdict> verdicts) {
+  constexpr std::size_t kAtOnce = 16;
+  if (rules.rules.size() != 1 || !blocks_.empty()) {
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      verdicts[i] = take(rules, calls[i].key, calls[i].cost, now).verdict;
+    }
+    return;
+  }
+  std::array<store::Charge, kAtOnce> charges;
+  std::array<store::Answer, kAtOnce> answers;
+  for (store::Charge& charge : charges) {
+    charge.rule = &rules.rules[0];
+    charge.counter = counters_[0];
+  }
+  for (std::size_t done = 0; done < calls.size(); done += kAtOnce) {
+    const std::size_t count = std::min(kAtOnce, calls.size() - done);
+    for (std::size_t i = 0; i < count; ++i) {
+      charges[i].key = calls[done + i].key;
+      charges[i].cost = calls[done + i].cost;
+    }
+    store_->memory.charge_each(std::span(charges).first(count), now,
+                               std::span(answers).first(count));
+    for (std::size_t i = 0; i < count; ++i) verdicts[done + i] = answers[i].verdict;
+  }
+}
+
 void KeyedCore::refund(std::string_view key, std::uint64_t cost, Instant now,
                        std::optional<Instant> charged_at) {
   const Rules& current = rules();

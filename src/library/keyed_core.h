@@ -11,6 +11,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -56,6 +57,7 @@ class Blocks {
   void remove(std::string_view key);
   // Until when, if after `now`.
   std::optional<std::int64_t> find(std::string_view key, std::int64_t now);
+  bool empty() const { return count_.load(std::memory_order_acquire) == 0; }
 
  private:
   struct Hash {
@@ -95,6 +97,9 @@ class KeyedCore {
     Instant at;
   };
   Taken take(const Rules& rules, std::string_view key, std::uint64_t cost, Instant now);
+  // The same for each call of its own, side by side where one set of numbers allows it.
+  void take_each(const Rules& rules, std::span<const KeyedCall> calls, Instant now,
+                 std::span<Verdict> verdicts);
   void refund(std::string_view key, std::uint64_t cost, Instant now,
               std::optional<Instant> charged_at);
   // Takes what is left, at most `cost`.

@@ -89,11 +89,7 @@ Verdict KeyedLimiter::check(std::string_view key, const Override& numbers, std::
 
 void KeyedLimiter::check_batch(std::span<const KeyedCall> calls, std::span<Verdict> verdicts,
                                std::optional<Instant> now) {
-  const Instant at = core_->or_now(now);
-  const Rules& rules = core_->rules();
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    verdicts[i] = core_->take(rules, calls[i].key, calls[i].cost, at).verdict;
-  }
+  core_->take_each(core_->rules(), calls, core_->or_now(now), verdicts);
 }
 
 KeyedTicket KeyedLimiter::take(std::string_view key, std::uint64_t cost,
