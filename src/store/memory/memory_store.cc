@@ -13,7 +13,6 @@ namespace weir::store {
 namespace {
 
 constexpr std::size_t kKeysPerShard = 4096;
-constexpr std::size_t kMostShards = 1024;
 constexpr std::size_t kMarksPerKey = 4;
 
 // Slots for twice the keys at least, so that few groups of a slot table are full by bad luck.
@@ -21,10 +20,6 @@ std::size_t groups_per_shard(std::size_t max_keys, std::size_t shards) {
   if (!kSlotsOpen) return 0;
   return std::bit_ceil(
       std::max<std::size_t>(2 * max_keys / (shards * SlotTable::kSlotsPerGroup), 1));
-}
-
-std::size_t shards_for(std::size_t max_keys) {
-  return std::bit_floor(std::clamp<std::size_t>(max_keys / kKeysPerShard, 1, kMostShards));
 }
 
 // The locks of a request's shards, taken in ascending order, so that no two requests can wait for
@@ -191,18 +186,22 @@ class MemoryStore::Request {
 
 MemoryStore::MemoryStore(const MemoryOptions& options)
     : hash_(random_sip_key()),
-      shard_mask_(shards_for(std::clamp<std::size_t>(options.max_keys, 1, kMostKeys)) - 1),
       budget_(std::clamp<std::size_t>(options.max_keys, 1, kMostKeys),
-              options.max_marks != 0 ? options.max_marks : kMarksPerKey * options.max_keys),
-      lines_((shard_mask_ + 1) * groups_per_shard(budget_.max_entries, shard_mask_ + 1) *
-             SlotTable::kLinesPerGroup),
-      tables_(std::make_unique<SlotTable[]>(shard_mask_ + 1)),
-      shards_(std::make_unique<Shard[]>(shard_mask_ + 1)) {
-  const std::size_t groups =
-      lines_.lines() != nullptr ? groups_per_shard(budget_.max_entries, shard_mask_ + 1) : 0;
-  for (std::size_t i = 0; i <= shard_mask_; ++i) {
+              options.max_marks != 0 ? options.max_marks : kMarksPerKey * options.max_keys) {
+  const std::size_t most = budget_.max_entries / kKeysPerShard;
+  lay_out(std::bit_floor(std::clamp<std::size_t>(most, 1, kMostShards)));
+}
+
+void MemoryStore::lay_out(std::size_t shards) {
+  shard_mask_ = shards - 1;
+  std::size_t groups = groups_per_shard(budget_.max_entries, shards);
+  lines_.emplace(shards * groups * SlotTable::kLinesPerGroup);
+  if (lines_->lines() == nullptr) groups = 0;
+  tables_ = std::make_unique<SlotTable[]>(shards);
+  shards_ = std::make_unique<Shard[]>(shards);
+  for (std::size_t i = 0; i < shards; ++i) {
     Line* const first =
-        groups > 0 ? lines_.lines() + i * groups * SlotTable::kLinesPerGroup : nullptr;
+        groups > 0 ? lines_->lines() + i * groups * SlotTable::kLinesPerGroup : nullptr;
     tables_[i].use(first, groups);
     shards_[i].use({budget_, book_, epoch_}, tables_[i]);
   }

@@ -19,12 +19,14 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "base/keyed_hash.h"
 #include "store/memory/high_water.h"
 #include "store/memory/rule_book.h"
 #include "store/memory/shard.h"
 #include "store/store.h"
+#include "weir/result.h"
 
 namespace weir::store {
 
@@ -58,6 +60,16 @@ class MemoryStore final : public Store {
   // time; a timer may do it for a store that gets none.
   std::size_t sweep(Instant now);
 
+  // Writes all counters to a file, readable by its owner alone (it holds the store's secret), which
+  // takes the place of `file` whole or not at all; says how many. Others may call meanwhile.
+  // ERRORS: kIo.
+  Result<std::size_t> save(const std::string& file, Instant now);
+  // Reads what save() wrote, in this process or another, and says how many counters are held then:
+  // 0 where there is no such file. Counters that are fresh by `now` are left out; so are those
+  // beyond max_keys, which count as evicted. REQUIRES: nobody has called this store before.
+  // ERRORS: kIo, kInvalid where the file is damaged or of another kind.
+  Result<std::size_t> restore(const std::string& file, Instant now);
+
   // Counters held, those not yet dropped though fresh included.
   std::size_t keys() const { return budget_.entries.load(std::memory_order_relaxed); }
   // Of these, the token buckets that calls find without a lock.
@@ -74,6 +86,11 @@ class MemoryStore final : public Store {
  private:
   struct Place;
   class Request;
+  class Restorer;
+
+  static constexpr std::size_t kMostShards = 1024;
+
+  void lay_out(std::size_t shards);
 
   static constexpr std::int64_t kNoEpoch = std::numeric_limits<std::int64_t>::min();
 
@@ -87,13 +104,13 @@ class MemoryStore final : public Store {
   void reclaim_rules();
 
   KeyedHash hash_;
-  std::size_t shard_mask_;
+  std::size_t shard_mask_ = 0;
   alignas(64) HighWater time_;
   std::atomic<std::int64_t> epoch_{kNoEpoch};  // written once
   alignas(64) Budget budget_;
   std::mutex reclaiming_;
   RuleBook book_;
-  LineSpace lines_;
+  std::optional<LineSpace> lines_;
   std::unique_ptr<SlotTable[]> tables_;
   std::unique_ptr<Shard[]> shards_;
 };

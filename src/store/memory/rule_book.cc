@@ -91,6 +91,7 @@ void RuleBook::note_use(const limit::Rule& rule, BookedRule& booked) {
 
 void RuleBook::give_place(BookedRule& booked) {
   const std::lock_guard lock(mutex_);
+  if (booked.place.load(std::memory_order_relaxed) != 0) return;
   const limit::TokenBucketRule& bucket = *booked.rule->token_bucket();
   if (!limit::NarrowBucket::can_hold(bucket) || last_place_ + 1 >= kMostPlaces) return;
   booked.narrow.emplace(bucket);

@@ -55,6 +55,9 @@ class RuleBook {
   // `rule`. Under the shard's lock.
   void note_use(const limit::Rule& rule, BookedRule& booked);
 
+  // Gives a place now, if there is one left and the rule fits; to one that has none.
+  void give_place(BookedRule& booked);
+
   // The place of a rule with this serial; 0 where there is none, or it is not known just now.
   std::uint32_t place_of(std::uint64_t serial) const {
     const std::uint64_t known =
@@ -80,7 +83,6 @@ class RuleBook {
   static constexpr std::size_t kRecentPlaces = 1024;
   static constexpr std::uint32_t kUsesForPlace = 4;
 
-  void give_place(BookedRule& booked);
   BookedRule* find_or_book(const limit::Rule& rule);
 
   mutable std::mutex mutex_;

@@ -96,6 +96,17 @@ bool Shard::put_in_table(const Hash128& id, BookedRule* rule, const limit::State
   return put;
 }
 
+bool Shard::restore_bucket(const Hash128& id, BookedRule* rule, const limit::State& state,
+                           Instant now) {
+  if (table_->find(id) != nullptr || !budget_->take()) return false;
+  if (!put_in_table(id, rule, state, now)) {
+    budget_->give_back();
+    return false;
+  }
+  let_go(id);
+  return true;
+}
+
 void Shard::put_wide(Slot slot, BookedRule* rule, const limit::State& state) {
   Entry& old = entry(slot);
   const bool same_rule = old.rule == rule;

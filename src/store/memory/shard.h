@@ -117,6 +117,16 @@ class alignas(64) Shard {
   // Takes calls out of the log (CallLog::take_out()); a log left empty goes.
   void take_out(Slot slot, std::uint64_t cost, std::optional<std::int64_t> charged_at, Instant now);
 
+  // For a snapshot: each wide entry; and a bucket of which only the slot's part of the fingerprint
+  // is known, which is false where the slot table has no room for it.
+  template <typename Visit>
+  void for_each(Visit visit) const {
+    for (Slot slot = 0; slot < slots_; ++slot) {
+      if (at(slot).rule != nullptr) visit(at(slot));
+    }
+  }
+  bool restore_bucket(const Hash128& id, BookedRule* rule, const limit::State& state, Instant now);
+
   // Drops entries that equal fresh, looking at no more than `most` candidates.
   std::size_t drop_fresh(Instant now, std::size_t most);
 

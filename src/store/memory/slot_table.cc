@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace weir::store {
 namespace {
@@ -37,6 +38,11 @@ void SlotTable::use(Line* lines, std::size_t most_groups) {
   static std::array<Line, kLinesPerGroup> nothing{};
   lines_ = most_groups > 0 ? lines : nothing.data();
   most_groups_ = static_cast<std::uint32_t>(most_groups);
+}
+
+void SlotTable::start_with(std::size_t groups) {
+  const std::size_t count = std::clamp<std::size_t>(groups, 1, std::max(most_groups_, 1u));
+  mask_.store(static_cast<std::uint32_t>(std::bit_floor(count) - 1), std::memory_order_release);
 }
 
 BucketSlot* SlotTable::find(const Hash128& id) const {

@@ -142,6 +142,10 @@ class SlotTable {
 
   // --- Under the shard's lock ---
 
+  std::size_t groups() const { return std::size_t{mask_.load(std::memory_order_relaxed)} + 1; }
+  // Grows to so many groups at once, or as many as there may be. REQUIRES: live() == 0.
+  void start_with(std::size_t groups);
+
   // The slot of a key, whatever its rule; null where it is not here.
   BucketSlot* find(const Hash128& id) const;
 
@@ -176,7 +180,6 @@ class SlotTable {
  private:
   static constexpr std::size_t kNeighbours = 16;
 
-  std::size_t groups() const { return std::size_t{mask_.load(std::memory_order_relaxed)} + 1; }
   Line* group_of(std::uint64_t name, std::uint32_t mask) const {
     return lines_ + ((name >> BucketSlot::kTagShift) & mask) * kLinesPerGroup;
   }
