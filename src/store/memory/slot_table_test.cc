@@ -258,7 +258,7 @@ TEST(MemorySlotThreads, AdmitExactlyTheBurstOfOneKey) {
 // Two threads that bring one new key at once, while others become fresh around it, give it one
 // burst; the race of a table that inserts without a lock.
 TEST(MemorySlotThreads, GiveANewKeyOneBurstWhileItsNeighboursComeAndGo) {
-  constexpr int kRounds = 3000;
+  constexpr int kRounds = 500;
   MemoryStore store(MemoryOptions{64});
   const auto rule = rule_of(TokenBucket{Rate{1, milliseconds(1)}, 3});
   warm_up(store, rule);
