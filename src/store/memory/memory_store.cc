@@ -332,7 +332,10 @@ void MemoryStore::start_epoch() {
 }
 
 void MemoryStore::reclaim_rules() {
-  const std::unique_lock one(reclaiming_, std::try_to_lock);
+  constexpr std::size_t kTooMany = 2048;
+  std::unique_lock one(reclaiming_, std::try_to_lock);
+  // WHY wait: whoever reclaims may not be running, while others bring rules without end.
+  if (!one && book_.size() > kTooMany) one.lock();
   if (!one || !book_.wants_reclaim()) return;
   book_.begin_reclaim();
   for (std::size_t i = 0; i <= shard_mask_; ++i) {
