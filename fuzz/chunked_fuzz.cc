@@ -1,7 +1,7 @@
 // A chunked body, whole against byte by byte; and its payload, chunked anew and decoded again.
 
-#include "wire/http1/chunked.h"
 #include "fuzz/support.h"
+#include "wire/http1/chunked.h"
 
 namespace {
 

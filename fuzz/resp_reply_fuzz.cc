@@ -13,8 +13,8 @@
 namespace {
 
 using weir::resp::Progress;
-using weir::resp::ReplyParser;
 using weir::resp::Reply;
+using weir::resp::ReplyParser;
 
 std::string show(const Reply& reply) {
   std::string text = std::to_string(static_cast<int>(reply.type())) + ':';

@@ -1,7 +1,7 @@
 // A structured field: whatever parses and can be written is written and parsed again.
 
-#include "wire/structured_fields.h"
 #include "fuzz/support.h"
+#include "wire/structured_fields.h"
 
 namespace {
 

@@ -23,8 +23,7 @@ struct Listener final : Connection::Owner {
 
 class ConnectionTest : public ::testing::Test {
  protected:
-  ConnectionTest()
-      : listening_(listen_on({"127.0.0.1", 0}, 1).value()), peer_(listening_.port) {
+  ConnectionTest() : listening_(listen_on({"127.0.0.1", 0}, 1).value()), peer_(listening_.port) {
     // The peer has connected, so accept() finds it.
     const int fd = ::accept4(listening_.sockets[0].get(), nullptr, nullptr, SOCK_NONBLOCK);
     TcpSocket socket(loop_.executor());
