@@ -1,21 +1,23 @@
 // Scenarios: who calls when, and what must be answered, as text that a reader with a calculator can
 // verify. One corpus (corpus/*.scenario), many harnesses; this is the parser they share.
 //
+// clang-format off
 //   # Anything after a '#' is for the reader.
 //   start 2026-01-01T00:00:00Z                      # what time 0 is; this one where left out
 //   limit per_user token_bucket rate=10/60s burst=5 # one line for each limit, in file order
 //   limit seen sliding_log limit=3 window=1h shadow
 //
-//   0      alice 1  -> allow left 4                 # TIME KEY COST -> what must be answered
-//   0      alice 5  -> deny retry 6
-//   0      alice 6  -> never
-//   0      alice 1 x20 -> 4 allowed                 # twenty calls at that moment
-//   0      alice 1 every 0.25 -> AAD AAD            # one call every 0.25 s: Allow, Deny, Never
-//   0      global=-,per_ip=10.0.0.1 1 -> allow by per_ip   # only these limits, each by its own key
-//   9      refund alice 1 charged 0                 # give back, in the window that was charged at
-//   0 9      reset alice 9      limit per_user token_bucket rate=20/60s burst=5  # a reload that
-//   changes this limit 9      wall -3600                               # the wall clock steps, from
-//   here on
+//   0  alice 1  -> allow left 4                     # TIME KEY COST -> what must be answered
+//   0  alice 5  -> deny retry 6
+//   0  alice 6  -> never
+//   0  alice 1 x20 -> 4 allowed                     # twenty calls at that moment
+//   0  alice 1 every 0.25 -> AAD AAD                # one call every 0.25 s: Allow, Deny, Never
+//   0  global=-,per_ip=10.0.0.1 1 -> allow by per_ip  # only these limits, each by its own key
+//   9  refund alice 1 charged 0                     # give back, in the window charged at 0
+//   9  reset alice
+//   9  limit per_user token_bucket rate=20/60s burst=5  # a reload that changes this limit
+//   9  wall -3600                                   # the wall clock steps, from here on
+// clang-format on
 //
 // Times are seconds since `start`, with up to nine decimals, and may go back. A limit's numbers are
 // named as in a policy file; rates as there (10/60s, 5/s, 0.05/s, 1/3s), durations as 250ms, 60s,
