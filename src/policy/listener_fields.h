@@ -16,7 +16,6 @@ void read_token(Reader& reader, const Entry& entry, std::string& out);
 
 // `tls: { cert, key, client_ca }`: checked, and not kept (feature.h).
 void read_tls(Reader& reader, const Entry& entry);
-SectionDoc document_tls();
 
 template <typename Listener>
 void read_tls(Reader& reader, const Entry& entry, Listener&) {

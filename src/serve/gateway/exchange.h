@@ -68,14 +68,13 @@ class Exchange final : public net::Connection::Owner, public ConnectAttempt::Own
   std::string& head() { return head_; }
   std::string& rate_headers() { return rate_headers_; }
 
-  // REQUIRES: upstreams.size() > 0, and not active().
+  // REQUIRES: upstreams.size() > 0, and no request is under way.
   void start(const RequestTraits& traits, Upstreams& upstreams, UpstreamPtr first,
              const policy::GatewayTimeouts& timeouts);
   void on_client_input();
   void on_client_output();
   // Gives the upstream up at once.
   void stop();
-  bool active() const { return active_; }
 
   // What of the request's body is still to come from the client.
   BodyRelay& request_body() { return request_body_; }

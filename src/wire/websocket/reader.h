@@ -52,9 +52,6 @@ class Reader {
   // frame header.
   Event read(std::span<char> bytes);
 
-  // Whether a message has begun and not ended.
-  bool in_message() const { return in_message_; }
-
  private:
   enum class State : std::uint8_t { kHeader, kPayload, kFailed };
 
