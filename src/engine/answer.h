@@ -1,5 +1,5 @@
-// Answer: what every HTTP listener says about a decision (contract section 5): header fields, the
-// body of a refusal, the check API's JSON.
+// Answer: what every HTTP listener says about a decision (docs/http.md): header fields, the body
+// of a refusal, the check API's JSON.
 //
 // Seconds in headers and refusals are whole and rounded up: down would tell a client to come back
 // too early, to be refused again. The check API's are exact, to the nanosecond.

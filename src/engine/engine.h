@@ -55,7 +55,7 @@ struct LimitDecision {
 
 struct Decision {
   bool allowed = true;
-  // The limit that the decision names (contract: the denying one with the longest wait, else the
+  // The limit that the decision names (naming.h: the denying one with the longest wait, else the
   // one with the least share left), or -1 when no enforcing limit was met.
   int named = -1;
   Reason reason = Reason::kNone;

@@ -1,5 +1,5 @@
 // The engine over a scripted store: answers that come later, and answers that never are known
-// (contract section 8: a definite denial, then `deny`, then `allow`).
+// (`on_error`: a definite denial, then `deny`, then `allow`).
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// The engine over the memory store: contract sections 2 and 3, one sentence a test.
+// The engine over the memory store: what docs/policy.md says of limits, one sentence a test.
 
 #include "engine/engine.h"
 

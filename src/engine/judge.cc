@@ -40,7 +40,7 @@ void set_failed(LimitDecision& one, policy::OnError mode) {
   one.reason = deny ? Reason::kLimiterUnavailable : Reason::kNone;
 }
 
-// The limit's own verdict: of its pairs of numbers, the one that the contract's rule names.
+// The limit's own verdict: of its pairs of numbers, the one that naming.h names.
 LimitDecision judge_limit(const Pending& pending, const Met& met) {
   LimitDecision one = describe(met);
   if (met.missing_key) {

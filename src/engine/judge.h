@@ -1,7 +1,7 @@
 // Judge: from the answers of the store to the decision: each limit's own verdict, and the one that
 // the decision names.
 //
-// Where the store failed (contract section 8): a definite denial beats a failure elsewhere, then a
+// Where the store failed (`on_error`): a definite denial beats a failure elsewhere, then a
 // failure that denies, then what the local share says (local_share.h), then a failure that allows.
 //
 // THREADS: pure functions.

@@ -1,5 +1,5 @@
-// One limit as the RateLimit and RateLimit-Policy fields show it (contract section 5): an item of a
-// Structured Fields List (RFC 9651), the limit's name as a String, its numbers as Integers.
+// One limit as the RateLimit and RateLimit-Policy fields show it: an item of a Structured Fields
+// List (RFC 9651), the limit's name as a String, its numbers as Integers.
 //
 //   RateLimit-Policy: "login";q=5;w=50         what the limit allows
 //   RateLimit:        "login";r=0;t=10         what is left, and when there will be more

@@ -23,7 +23,7 @@ Attribute attribute(Attribute::Kind kind, std::string name = "") {
   return Attribute{kind, std::move(name)};
 }
 
-// The limits of the contract's example, but for what is not built yet.
+// A limit of every kind that a policy commonly has.
 constexpr const char* kExample = R"(
 limits:
   - name: global

@@ -1,4 +1,4 @@
-// weir-oracle: says what the contract demands, for a trace on standard input, so that a test in any
+// weir-oracle: says what must be answered to a trace on standard input, so that a test in any
 // language can compare a running gateway with it. Not installed.
 //
 // First the limits, in file order, as scenarios write them (tests/scenario/scenario.h):

@@ -1,9 +1,8 @@
-// The oracle's models: each algorithm of the contract once more, written for being plainly right.
+// The oracle's models: each algorithm once more, written for being plainly right.
 //
 // Fractions of big integers, the calls themselves instead of running sums, and searches where the
 // program has formulas; nothing is shared with src/limit but the vocabulary of include/weir. Slow
-// on purpose. A model never rounds but where the contract does: what is told is whole nanoseconds,
-// rounded up.
+// on purpose. A model rounds only what is told: whole nanoseconds, rounded up.
 //
 // THREADS: one at a time.
 

@@ -1,4 +1,4 @@
-// The oracle: several limits on one request, over the models, as the contract has it.
+// The oracle: several limits on one request, over the models.
 //
 // All enforcing limits admit and all are charged, or none is; then the shadow limits, each charged
 // only if the request is admitted and it admits the call itself. Time never goes back. It cannot do

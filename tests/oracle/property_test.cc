@@ -67,8 +67,7 @@ class Properties : public ::testing::TestWithParam<Algorithm> {
   }
 };
 
-// P2, P5, and the whole contract: outcome, remaining, and all times, of the pure function and the
-// memory store, are the oracle's.
+// Outcome, remaining, and all times, of the pure function and the memory store, are the oracle's.
 TEST_P(Properties, AnswersAreTheOraclesForTheFunctionAndTheStore) {
   for_many([](Generator& generate, const Numbers& numbers) {
     const scenario::Limit limit{"limit", numbers, false};
@@ -130,7 +129,7 @@ TEST_P(Properties, SeveralLimitsTogetherAreTheOraclesToo) {
   });
 }
 
-// P3, P4, P9, on the states that random calls lead to, of the algorithms that have one.
+// On the states that random calls lead to, of the algorithms that have one.
 class StateProperties : public Properties {};
 
 TEST_P(StateProperties, ADenialIsKeptToTheTickAndAFreshStateIsSaidToTheTick) {
@@ -159,7 +158,7 @@ TEST_P(StateProperties, ADenialIsKeptToTheTickAndAFreshStateIsSaidToTheTick) {
   });
 }
 
-// P7: whoever drops entries that equal fresh, whenever, gets the same answers.
+// Whoever drops entries that equal fresh, whenever, gets the same answers.
 TEST_P(Properties, ForgettingWhatEqualsFreshChangesNoAnswer) {
   for_many([](Generator& generate, const Numbers& numbers) {
     const scenario::Limit limit{"limit", numbers, false};
@@ -179,7 +178,7 @@ TEST_P(Properties, ForgettingWhatEqualsFreshChangesNoAnswer) {
   });
 }
 
-// P8: what is given back at once was never taken.
+// What is given back at once was never taken.
 TEST_P(Properties, ARefundUndoesItsCharge) {
   for_many([](Generator& generate, const Numbers& numbers) {
     const scenario::Limit limit{"limit", numbers, false};
@@ -213,7 +212,7 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, StateProperties,
                                            Algorithm::kFixedWindow, Algorithm::kSlidingCounter),
                          algorithm_name);
 
-// P1: between any two moments no more than the burst and what flowed in is admitted, whatever the
+// Between any two moments no more than the burst and what flowed in is admitted, whatever the
 // threads' clocks show.
 TEST(TokenBucketProperty, NoIntervalAdmitsMoreThanBurstAndInflowFromFourThreadsWithWildClocks) {
   SCOPED_TRACE(replay(run_seed()));
@@ -248,8 +247,8 @@ TEST(TokenBucketProperty, NoIntervalAdmitsMoreThanBurstAndInflowFromFourThreadsW
   }
 }
 
-// P1 for every algorithm: what threads with wild clocks were admitted, in the order in which the
-// store decided it, the oracle admits too. (Denied calls leave no trace.)
+// The same for every algorithm: what threads with wild clocks were admitted, in the order in which
+// the store decided it, the oracle admits too. (Denied calls leave no trace.)
 TEST_P(Properties, WhatFourThreadsWereAdmittedTheOracleAdmits) {
   SCOPED_TRACE(replay(run_seed()));
   Generator generate(run_seed());

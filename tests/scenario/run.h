@@ -36,9 +36,9 @@ class Target {
   virtual void reset(std::span<const Met> met) = 0;
 };
 
-// Which limit the decision names (contract: of the denying ones the one that never admits, else the
-// longest wait; of the admitting ones the smallest share left; ties by file order; neither shadow
-// nor unlimited ones), or nothing.
+// Which limit the decision names: of the denying ones the one that never admits, else the longest
+// wait; of the admitting ones the smallest share left; ties by file order. Nothing where only
+// shadow and unlimited ones are met.
 std::optional<std::size_t> named(std::span<const Met> met, const Reply& reply);
 
 // What was not answered as the scenario says, a line each; empty when all is right.
