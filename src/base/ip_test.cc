@@ -22,7 +22,6 @@ std::string parsed_with_port(std::string_view text) {
   return address ? address->to_string() : "-";
 }
 
-// K147, T30
 TEST(IpAddress, ReadsOneAddressAndNothingElse) {
   const Spelling table[] = {
       {"203.0.113.5", "203.0.113.5"},
@@ -97,7 +96,6 @@ TEST(IpAddress, DoesNotReadPastAnInnerZeroByte) {
   EXPECT_EQ(parsed(std::string_view("::1\0", 4)), "-");
 }
 
-// T29 (c), (d)
 TEST(IpAddress, ReadsAddressesAsProxiesWriteThem) {
   const Spelling table[] = {
       {"203.0.113.9", "203.0.113.9"},
@@ -134,7 +132,6 @@ struct Masking {
   const char* masked;
 };
 
-// K149, T30
 TEST(IpAddress, KeepsTheFirstBitsOfAPrefix) {
   const Masking table[] = {
       {"203.0.113.255", 32, "203.0.113.255"},

@@ -33,7 +33,7 @@ TEST(Metrics, DoesNotWriteSeriesThatNeverMoved) {
   EXPECT_EQ(registry.to_text(), "");
 }
 
-// K195: one bad label made the whole page unreadable.
+// One bad label made the whole page unreadable.
 TEST(Metrics, EscapesLabelValuesAndShowsBytesThatAreNotUtf8) {
   Registry registry;
   registry.counter("weir_b_total", "B.", {{"limit", "a\"b\\c\nd\xff\xc3\xa9"}}).add();

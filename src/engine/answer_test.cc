@@ -1,4 +1,4 @@
-// What is said of a decision, to the byte: K125, K127, K129, K131, K133, K139.
+// What is said of a decision, to the byte.
 
 #include "engine/answer.h"
 
@@ -94,7 +94,7 @@ TEST_F(AnswerTest, ARefusedRequestIsToldWhenToComeBack) {
             "\"limit\":\"login\",\"retry_after\":10}");
 }
 
-// K125, K129, T21: whole seconds, rounded up, at least 1; one of exactly 2 s stays 2.
+// Whole seconds, rounded up, at least 1; one of exactly 2 s stays 2.
 TEST_F(AnswerTest, RetryAfterIsRoundedUpAndNeverZero) {
   install({login()});
   Decision decision = refused();
@@ -124,7 +124,6 @@ TEST_F(AnswerTest, RetryAfterIsRoundedUpAndNeverZero) {
   }
 }
 
-// K127
 TEST_F(AnswerTest, ARefusalCarriesTheNumbersOfTheLimitThatRefused) {
   install({limit("minute", SlidingCounter{60, seconds(60), Align::kFirst}),
            limit("hour", SlidingCounter{5, seconds(3600), Align::kFirst})});
@@ -155,7 +154,6 @@ TEST_F(AnswerTest, OnlyTheFamiliesThatThePolicyAsksForAreSent) {
   EXPECT_EQ(headers(refused()), "");
 }
 
-// K131
 TEST_F(AnswerTest, EveryRefusalForQuotaHasTheConfiguredStatusAndFailureHasItsOwn) {
   policy::Policy policy = policy_of({login()});
   policy.response.status = 420;
@@ -337,7 +335,6 @@ TEST_F(AnswerTest, ExactSecondsHaveAtMostNineDecimals) {
   }
 }
 
-// K139
 TEST_F(AnswerTest, EveryBodyIsJson) {
   install({login()});
   for (const std::string& text :
@@ -346,7 +343,6 @@ TEST_F(AnswerTest, EveryBodyIsJson) {
   }
 }
 
-// K133
 TEST_F(AnswerTest, RemainingStaysBetweenZeroAndTheQuota) {
   install({limit("two", bucket(2))});
   for (int i = 0; i < 10; ++i) EXPECT_LE(decide().named_limit()->verdict.remaining, 2u);
@@ -354,7 +350,6 @@ TEST_F(AnswerTest, RemainingStaysBetweenZeroAndTheQuota) {
   EXPECT_EQ(decide({}, 5).named_limit()->verdict.remaining, 1u);
 }
 
-// K137
 TEST_F(AnswerTest, KnowsTheHeadersThatReplaceAnUpstreams) {
   const struct {
     const char* name;

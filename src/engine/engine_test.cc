@@ -103,7 +103,6 @@ TEST_F(EngineTest, ExemptTakesARequestOutOfAllLimits) {
   EXPECT_FALSE(allowed({{"path", "/healthy"}}));
 }
 
-// K203
 TEST_F(EngineTest, HeadCountsAsGetAndOtherMethodsAsThemselves) {
   policy::Limit get = limit("get", bucket(1), {"method"});
   get.match = match({{"method", {"GET"}}});
@@ -125,7 +124,6 @@ TEST_F(EngineTest, AnEncodedSlashLeadsNeitherOutOfALimitNorIntoAnException) {
   EXPECT_EQ(decide({{"path", "/open/a%2Fb"}}).source, Source::kExempt);
 }
 
-// K153
 TEST_F(EngineTest, TheFirstPresentOfAKeyPartCountsApart) {
   install({limit("query", bucket(1), {"user|ip"})});
   EXPECT_EQ(fates({{"user", "203.0.113.5"}}, 2), "AD");
@@ -133,7 +131,7 @@ TEST_F(EngineTest, TheFirstPresentOfAKeyPartCountsApart) {
   EXPECT_EQ(fates({{"user", "203.0.113.5"}, {"ip", "203.0.113.5"}}, 1), "D");
 }
 
-// K149: counted by prefix, matched as a whole.
+// Counted by prefix, matched as a whole.
 TEST_F(EngineTest, AddressesCountByPrefixAndMatchWhole) {
   policy::Limit per_ip = limit("per_ip", bucket(1), {"ip"});
   per_ip.except = {match({{"ip", {"2001:db8:1:2::9"}}})};
@@ -221,7 +219,6 @@ TEST_F(EngineTest, SeveralLimitsAreChargedTogetherOrNotAtAll) {
   EXPECT_EQ(other.limits[0].verdict.remaining, 98u);
 }
 
-// K127
 TEST_F(EngineTest, NamesTheDenyingLimitWithTheLongestWait) {
   install({limit("minute", bucket(60, seconds(1))), limit("hour", bucket(5, seconds(720)))});
   for (int i = 0; i < 4; ++i) EXPECT_EQ(named(decide({})), "hour") << "the smaller share";

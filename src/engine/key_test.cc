@@ -1,4 +1,4 @@
-// Keys: no two tuples of values share one. K153, K207, K211, T27.
+// Keys: no two tuples of values share one.
 
 #include "engine/key.h"
 
@@ -47,7 +47,6 @@ TEST(Key, IsWrittenAsTheFormatSays) {
   EXPECT_EQ(key_of({"tier", "plan"}, request, true), "--");
 }
 
-// K211, T27
 TEST(Key, CraftedValuesDoNotImitateAnotherTuple) {
   const std::vector<std::pair<std::string, std::string>> tuples = {
       {"a/b", "c"},

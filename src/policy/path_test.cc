@@ -1,4 +1,4 @@
-// Paths and hosts in normal form: K165, K201, K203.
+// Paths and hosts in normal form.
 
 #include "policy/path.h"
 
@@ -34,7 +34,6 @@ TEST(Path, IsPutInNormalFormOnceForUpstreamAndMatching) {
       {"/login", "/login", "/login"},
       {"/login/", "/login/", "/login"},
       {"*", "*", "*"},
-      // K201
       {"//login", "/login", "/login"},
       {"///login", "/login", "/login"},
       {"/./login", "/login", "/login"},
@@ -74,7 +73,7 @@ TEST(Path, IsPutInNormalFormOnceForUpstreamAndMatching) {
       {"/%-1", "error", "error"},
       {"", "error", "error"},
       {"login", "error", "error"},
-      // K165: ;params are ignored for matching only
+      // ;params are ignored for matching only
       {"/api/items;v=1", "/api/items;v=1", "/api/items"},
       {"/a;x=1/b;y", "/a;x=1/b;y", "/a/b"},
       {"/a/;x", "/a/;x", "/a"},
@@ -166,7 +165,6 @@ TEST(Path, IsReadFromEveryFormOfATarget) {
   }
 }
 
-// K203
 TEST(Host, IsComparedWithoutPortTrailingDotAndCase) {
   const struct {
     const char* host;

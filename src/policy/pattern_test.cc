@@ -155,7 +155,6 @@ TEST(Pattern, MatchesAddressesByBits) {
   EXPECT_FALSE(pattern.add_cidr("10.0.0.1/8").has_value());
 }
 
-// K203
 TEST(Pattern, ForHostsIgnoresCaseAndTrailingDot) {
   Pattern written;
   ASSERT_TRUE(written.add_text("API.Example.test.").has_value());

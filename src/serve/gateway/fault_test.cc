@@ -32,10 +32,10 @@ TEST_F(Fault, AnUpstreamThatIsNotThereIs502AndStillCharged) {
     one.send(kGet);
     const std::string answer = one.read_response();
     EXPECT_TRUE(says(answer, 502, "UPSTREAM_UNREACHABLE")) << answer;
-    EXPECT_TRUE(contains(answer, "X-RateLimit-Limit: 2\r\n")) << "K135: with the rate headers";
+    EXPECT_TRUE(contains(answer, "X-RateLimit-Limit: 2\r\n")) << "with the rate headers";
   }
   one.send(kGet);
-  EXPECT_EQ(status_of(one.read_response()), 429) << "K179: charged at admission, not given back";
+  EXPECT_EQ(status_of(one.read_response()), 429) << "charged at admission, not given back";
   EXPECT_EQ(metric("weir_requests_total{listener=\"gateway\",outcome=\"error\"}"), 2u);
   EXPECT_EQ(metric("weir_requests_total{listener=\"gateway\",outcome=\"allowed\"}"), 0u);
   EXPECT_EQ(metric("weir_upstream_faults_total"), 2u);

@@ -132,7 +132,6 @@ TEST(ForwardedResponse, LeavesOutWhatBelongsToTheConnection) {
             "HTTP/1.1 200 OK\r\nVia: 1.1 weir\r\n\r\n");
 }
 
-// K137
 TEST(ForwardedResponse, OurRateFieldsReplaceTheUpstreams) {
   ResponseContext context;
   context.rate_headers = "RateLimit: \"a\";r=3\r\n";
