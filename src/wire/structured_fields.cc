@@ -28,17 +28,6 @@ bool is_key_char(char c) {
   return is_lower(c) || is(c, http1::kDigit) || c == '_' || c == '-' || c == '.' || c == '*';
 }
 
-bool append_string(std::string& out, std::string_view text) {
-  if (!std::all_of(text.begin(), text.end(), is_printable)) return false;
-  out.push_back('"');
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out.push_back('\\');
-    out.push_back(c);
-  }
-  out.push_back('"');
-  return true;
-}
-
 // Each function takes what it names off the front, or says that it does not stand there.
 class Parser {
  public:
@@ -255,37 +244,6 @@ bool Parser::display_string(Value& out) {
 }
 
 }  // namespace
-
-bool ListWriter::add_item(std::string_view text) {
-  const std::size_t before = out_.size();
-  if (!first_) out_.append(", ");
-  if (!append_string(out_, text)) {
-    out_.resize(before);
-    return false;
-  }
-  first_ = false;
-  return true;
-}
-
-void ListWriter::add_parameter(std::string_view key, std::uint64_t value) {
-  char digits[20];
-  const char* const end =
-      std::to_chars(digits, digits + sizeof digits, std::min(value, kMaxInteger)).ptr;
-  out_.push_back(';');
-  out_.append(key);
-  out_.push_back('=');
-  out_.append(digits, static_cast<std::size_t>(end - digits));
-}
-
-bool ListWriter::add_parameter(std::string_view key, std::string_view text) {
-  const std::size_t before = out_.size();
-  out_.push_back(';');
-  out_.append(key);
-  out_.push_back('=');
-  if (append_string(out_, text)) return true;
-  out_.resize(before);
-  return false;
-}
 
 const Value* Item::find(std::string_view key) const {
   for (const Parameter& parameter : parameters) {

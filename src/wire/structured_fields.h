@@ -1,10 +1,10 @@
-// Structured fields (RFC 9651): the Lists of String items that RateLimit and RateLimit-Policy are.
+// Structured fields (RFC 9651): reads the Lists of String items that RateLimit and RateLimit-Policy
+// are. (They are written in engine/rate_limit_item.h.)
 //
 //   "burst";q=100;w=60, "daily";q=1000;w=86400
 //
-// The writer appends items to a field's value. The parser reads Lists of Items with parameters of
-// every bare type, since unknown parameters must be passed over and not stumbled on; inner lists
-// are refused, as no field that we read has them. A malformed field is refused whole.
+// Parameters may be of every bare type, since unknown ones must be passed over and not stumbled on;
+// inner lists are refused, as no field that we read has them. A malformed field is refused whole.
 //
 // THREADS: plain values and pure functions.
 
@@ -17,26 +17,6 @@
 #include <vector>
 
 namespace weir::structured_fields {
-
-// The largest Integer that a field can say.
-inline constexpr std::uint64_t kMaxInteger = 999'999'999'999'999;
-
-class ListWriter {
- public:
-  // Appends to `out`, which holds nothing of another list.
-  explicit ListWriter(std::string& out) : out_(out) {}
-
-  // A new item. False, and nothing is appended, when the text has other bytes than printable ASCII.
-  [[nodiscard]] bool add_item(std::string_view text);
-  // Of the item before. What is larger than kMaxInteger is written as kMaxInteger.
-  // REQUIRES: `key` is a key (small letters, digits, _ - . *), written in our code.
-  void add_parameter(std::string_view key, std::uint64_t value);
-  [[nodiscard]] bool add_parameter(std::string_view key, std::string_view text);
-
- private:
-  std::string& out_;
-  bool first_ = true;
-};
 
 struct Value {
   enum class Kind : std::uint8_t {
