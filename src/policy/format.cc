@@ -2,31 +2,11 @@
 
 #include <array>
 
+#include "base/wide.h"
+#include "policy/units.h"
+
 namespace weir::policy {
 namespace {
-
-struct Unit {
-  std::string_view name;
-  std::int64_t nanoseconds;
-};
-
-constexpr std::int64_t kSecond = 1'000'000'000;
-constexpr std::int64_t kDay = 86'400 * kSecond;
-
-constexpr std::array<Unit, 7> kDurationUnits{{{"w", 7 * kDay},
-                                              {"d", kDay},
-                                              {"h", 3'600 * kSecond},
-                                              {"m", 60 * kSecond},
-                                              {"s", kSecond},
-                                              {"ms", 1'000'000},
-                                              {"us", 1'000}}};
-
-constexpr std::array<Unit, 6> kRateUnits{{{"s", kSecond},
-                                          {"min", 60 * kSecond},
-                                          {"h", 3'600 * kSecond},
-                                          {"day", kDay},
-                                          {"week", 7 * kDay},
-                                          {"month", 30 * kDay}}};
 
 constexpr std::array<std::string_view, 7> kAlgorithmNames{
     "token_bucket",    "leaky_bucket", "fixed_window", "sliding_log",
@@ -78,27 +58,25 @@ std::string format_duration(Duration duration) {
   std::string out;
   std::int64_t rest = duration.count();
   for (const Unit& unit : kDurationUnits) {
-    if (unit.name == "us" && rest % unit.nanoseconds != 0 && rest < unit.nanoseconds) break;
+    const auto size = static_cast<std::int64_t>(unit.size);
+    if (unit.name == "us" && rest % size != 0 && rest < size) break;
     // WHY: "1us0.5us" names a unit twice; 1.5us does not.
-    if (unit.name == "us" && rest % unit.nanoseconds != 0) {
-      std::string fraction = fraction_of_us(rest % unit.nanoseconds);
-      return out + std::to_string(rest / unit.nanoseconds) + fraction.substr(1);
+    if (unit.name == "us" && rest % size != 0) {
+      std::string fraction = fraction_of_us(rest % size);
+      return out + std::to_string(rest / size) + fraction.substr(1);
     }
-    if (rest >= unit.nanoseconds) {
-      out += std::to_string(rest / unit.nanoseconds) + std::string(unit.name);
-    }
-    rest %= unit.nanoseconds;
+    if (rest >= size) out += std::to_string(rest / size) + std::string(unit.name);
+    rest %= size;
   }
   return rest > 0 ? out + fraction_of_us(rest) : out;
 }
 
 std::string format_rate(const Rate& rate) {
+  const auto period = static_cast<std::uint64_t>(rate.period.count());
   for (const Unit& unit : kRateUnits) {
     // A rate of some seconds says more as it is than as tens of thousands a week.
-    if (unit.nanoseconds > kDay && rate.period.count() < kDay) break;
-    const auto product = static_cast<unsigned __int128>(rate.count) *
-                         static_cast<unsigned __int128>(unit.nanoseconds);
-    const auto period = static_cast<unsigned __int128>(rate.period.count());
+    if (unit.size > kDay && period < kDay) break;
+    const Wide product = wide_product(rate.count, unit.size);
     if (product % period == 0 && product / period <= 1'000'000'000'000'000'000) {
       return std::to_string(static_cast<std::uint64_t>(product / period)) + "/" +
              std::string(unit.name);

@@ -1,6 +1,5 @@
 // `limits`: one entry of the list, but for the numbers (numbers.h) and the parts (limit_draft.h).
 
-#include <algorithm>
 #include <array>
 #include <unordered_map>
 
@@ -79,9 +78,6 @@ void read_mode(Reader& reader, const Entry& entry, LimitDraft& out) {
 
 constexpr std::array<std::pair<std::string_view, Missing>, 3> kMissingWords{
     {{"skip", Missing::kSkip}, {"share", Missing::kShare}, {"deny", Missing::kDeny}}};
-
-constexpr std::array<std::pair<std::string_view, OnError>, 3> kOnErrorWords{
-    {{"allow", OnError::kAllow}, {"deny", OnError::kDeny}, {"local", OnError::kLocal}}};
 
 void read_limit_on_error(Reader& reader, const Entry& entry, LimitDraft& out) {
   OnError value{};

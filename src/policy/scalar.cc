@@ -4,37 +4,12 @@
 #include <array>
 #include <span>
 
+#include "base/wide.h"
+#include "policy/units.h"
 #include "policy/words.h"
 
 namespace weir::policy {
 namespace {
-
-using Wide = unsigned __int128;
-
-struct Unit {
-  std::string_view name;
-  std::uint64_t size;  // in ns, or in bytes
-};
-
-constexpr std::uint64_t kMicrosecond = 1'000;
-constexpr std::uint64_t kSecond = 1'000'000'000;
-constexpr std::uint64_t kDay = 86'400 * kSecond;
-
-// From long to short: the order in which a compound writes them.
-constexpr std::array<Unit, 7> kDurationUnits{{{"w", 7 * kDay},
-                                              {"d", kDay},
-                                              {"h", 3'600 * kSecond},
-                                              {"m", 60 * kSecond},
-                                              {"s", kSecond},
-                                              {"ms", 1'000 * kMicrosecond},
-                                              {"us", kMicrosecond}}};
-
-constexpr std::array<Unit, 6> kRateUnits{{{"s", kSecond},
-                                          {"min", 60 * kSecond},
-                                          {"h", 3'600 * kSecond},
-                                          {"day", kDay},
-                                          {"week", 7 * kDay},
-                                          {"month", 30 * kDay}}};
 
 // Only after a number: "10/100ms", "1/2w".
 constexpr std::array<Unit, 4> kCountedUnits{

@@ -5,6 +5,9 @@
 
 #pragma once
 
+#include <array>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "policy/policy.h"
@@ -18,6 +21,10 @@ struct Scope {
   const std::vector<std::string>& declared;  // `attributes`
   const Identity& identity;
 };
+
+// The words of `on_error`, which the store and each limit have.
+inline constexpr std::array<std::pair<std::string_view, OnError>, 3> kOnErrorWords{
+    {{"allow", OnError::kAllow}, {"deny", OnError::kDeny}, {"local", OnError::kLocal}}};
 
 void read_policy(Reader& reader, const Entry& root, Policy& out);
 

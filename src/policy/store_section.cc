@@ -10,9 +10,6 @@ namespace {
 using std::chrono::hours;
 using std::chrono::milliseconds;
 
-constexpr std::array<std::pair<std::string_view, OnError>, 3> kOnErrorWords{
-    {{"allow", OnError::kAllow}, {"deny", OnError::kDeny}, {"local", OnError::kLocal}}};
-
 constexpr std::array<std::string_view, 8> kSchemes{
     "memory://",         "redis://",          "rediss://",          "redis+cluster://",
     "rediss+cluster://", "redis+sentinel://", "rediss+sentinel://", "redis+unix://"};
