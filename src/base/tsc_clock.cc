@@ -11,6 +11,8 @@
 #include <x86intrin.h>
 #endif
 
+#include "base/wide.h"
+
 namespace weir {
 namespace {
 
@@ -35,8 +37,6 @@ bool invariant_tsc() {
   return false;
 }
 #endif
-
-__extension__ typedef unsigned __int128 Wide;
 
 std::int64_t scaled(std::uint64_t ticks, std::uint64_t speed) {
   return static_cast<std::int64_t>((Wide{ticks} * speed) >> 32);

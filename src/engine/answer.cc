@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "base/check.h"
+#include "base/wide.h"
 #include "engine/compiled_policy.h"
 #include "engine/rate_limit_item.h"
 #include "limit/state.h"
@@ -46,7 +47,6 @@ Duration jitter_of(const Decision& decision) {
   if (most <= Duration{0}) return Duration{0};
   const std::uint64_t spread = std::hash<std::string_view>{}(decision.keys) ^
                                static_cast<std::uint64_t>(decision.at.wall_ns) * 0x9e3779b97f4a7c15;
-  using Wide = unsigned __int128;
   const Wide share = Wide{spread} * static_cast<std::uint64_t>(most.count());
   return Duration(static_cast<std::int64_t>(share >> 64));
 }

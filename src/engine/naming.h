@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include "base/wide.h"
 #include "weir/decision.h"
 
 namespace weir::engine {
@@ -14,7 +15,6 @@ namespace weir::engine {
 inline bool has_smaller_share(const Verdict& a, const Verdict& b) {
   if (a.quota == 0) return b.quota != 0 && b.remaining != 0;
   if (b.quota == 0) return false;
-  using Wide = unsigned __int128;
   return Wide{a.remaining} * b.quota < Wide{b.remaining} * a.quota;
 }
 

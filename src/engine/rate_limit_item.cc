@@ -1,12 +1,11 @@
 #include "engine/rate_limit_item.h"
 
-#include <algorithm>
 #include <charconv>
+
+#include "base/wide.h"
 
 namespace weir::engine {
 namespace {
-
-using Wide = unsigned __int128;
 
 constexpr std::uint64_t kMaxInteger = 999'999'999'999'999;
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
