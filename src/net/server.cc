@@ -25,6 +25,11 @@ Endpoint to_endpoint(const sockaddr_storage& address, socklen_t size) {
 
 }  // namespace
 
+IpAddress ip_of(const Endpoint& peer) {
+  if (peer.address().is_v4()) return IpAddress::v4(peer.address().to_v4().to_uint());
+  return IpAddress::v6(peer.address().to_v6().to_bytes());
+}
+
 // What drain() waits for: every loop's last session. The last one out runs `done`.
 struct Server::Draining {
   std::atomic<std::size_t> left;

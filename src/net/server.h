@@ -14,12 +14,16 @@
 #include <string>
 #include <vector>
 
+#include "base/ip.h"
 #include "net/listening_socket.h"
 #include "net/loop.h"
 #include "net/session.h"
 #include "weir/result.h"
 
 namespace weir::net {
+
+// The address of a peer, without its port.
+IpAddress ip_of(const Endpoint& peer);
 
 class Server {
  public:

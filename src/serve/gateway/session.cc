@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "net/server.h"
+
 namespace weir::gateway {
 namespace {
 
@@ -23,11 +25,6 @@ http1::Limits limits_of(const policy::Gateway& settings) {
   return limits;
 }
 
-IpAddress address_of(const net::Endpoint& peer) {
-  if (peer.address().is_v4()) return IpAddress::v4(peer.address().to_v4().to_uint());
-  return IpAddress::v6(peer.address().to_v6().to_bytes());
-}
-
 }  // namespace
 
 void Session::start(Worker& worker, net::SessionSet& sessions, net::TcpSocket socket,
@@ -42,7 +39,7 @@ Session::Session(Worker& worker, net::SessionSet& sessions, net::TcpSocket socke
                  const net::Endpoint& peer, const policy::Gateway& settings)
     : worker_(worker),
       sessions_(sessions),
-      peer_(address_of(peer)),
+      peer_(net::ip_of(peer)),
       peer_text_(peer_.to_string()),
       client_(new net::Connection(worker.loop, std::move(socket),
                                   std::max<std::size_t>(settings.max_header_bytes, 64 * 1024))),

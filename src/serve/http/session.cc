@@ -20,11 +20,6 @@ char* scratch() {
   return buffer;
 }
 
-IpAddress to_ip(const net::Endpoint& peer) {
-  if (peer.address().is_v4()) return IpAddress::v4(peer.address().to_v4().to_uint());
-  return IpAddress::v6(peer.address().to_v6().to_bytes());
-}
-
 }  // namespace
 
 void Response::add_header(std::string_view name, std::string_view value) {
@@ -38,7 +33,7 @@ Session::Session(net::Loop& loop, net::SessionSet& sessions, net::TcpSocket sock
       socket_(std::move(socket)),
       options_(options),
       handler_(handler),
-      peer_(to_ip(peer)),
+      peer_(net::ip_of(peer)),
       deadline_(loop.timers(), [this] { on_deadline(); }),
       parser_(options.head) {
   sessions_.add(*this);
