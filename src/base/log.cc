@@ -18,8 +18,6 @@ spdlog::logger& logger() {
 
 spdlog::level::level_enum to_spdlog(Level level) {
   switch (level) {
-    case Level::kDebug:
-      return spdlog::level::debug;
     case Level::kInfo:
       return spdlog::level::info;
     case Level::kWarning:
@@ -31,10 +29,6 @@ spdlog::level::level_enum to_spdlog(Level level) {
 }
 
 }  // namespace
-
-void set_level(Level level) {
-  logger().set_level(to_spdlog(level));
-}
 
 void write(Level level, std::string_view message) {
   logger().log(to_spdlog(level), spdlog::string_view_t(message.data(), message.size()));

@@ -9,14 +9,10 @@
 
 namespace weir::log {
 
-enum class Level { kDebug, kInfo, kWarning, kError };
+enum class Level { kInfo, kWarning, kError };
 
-void set_level(Level level);
 void write(Level level, std::string_view message);
 
-inline void debug(std::string_view message) {
-  write(Level::kDebug, message);
-}
 inline void info(std::string_view message) {
   write(Level::kInfo, message);
 }
