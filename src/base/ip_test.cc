@@ -122,8 +122,9 @@ TEST(IpAddress, ReadsAddressesAsProxiesWriteThem) {
       {":80", "-"},
       {"", "-"},
   };
-  for (const Spelling& row : table)
+  for (const Spelling& row : table) {
     EXPECT_EQ(parsed_with_port(row.text), row.canonical) << row.text;
+  }
 }
 
 struct Masking {

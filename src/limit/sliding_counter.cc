@@ -22,8 +22,7 @@ Step SlidingCounterRule::decide(const State* state, std::uint64_t cost, std::int
     seen.current += cost;
     step.write = true;
   }
-  if (step.write)
-    step.next = State{{static_cast<std::uint64_t>(seen.start), seen.current, seen.previous}};
+  if (step.write) step.next = encode(seen);
   report(seen, now, step.verdict);
   return step;
 }
@@ -41,7 +40,7 @@ std::optional<State> SlidingCounterRule::refund(const State& state, std::uint64_
   if (at >= seen.start) take_back(seen.current);
   if (!charged_at || (at < seen.start && at >= seen.start - window_)) take_back(seen.previous);
   if (empty_at(seen, now) <= now) return std::nullopt;
-  return State{{static_cast<std::uint64_t>(seen.start), seen.current, seen.previous}};
+  return encode(seen);
 }
 
 std::optional<State> SlidingCounterRule::adopt(const SlidingCounterRule& older, const State& state,
@@ -72,6 +71,10 @@ SlidingCounterRule::View SlidingCounterRule::view(const State* state, std::int64
     seen.current = 0;
   }
   return seen;
+}
+
+State SlidingCounterRule::encode(const View& view) {
+  return State{{static_cast<std::uint64_t>(view.start), view.current, view.previous}};
 }
 
 Wide SlidingCounterRule::estimate(const View& view, std::int64_t now) const {

@@ -59,6 +59,7 @@ class SlidingCounterRule {
       : limit_(limit), window_(window), align_(align) {}
 
   View view(const State* state, std::int64_t now) const;
+  static State encode(const View& view);
   Wide estimate(const View& view, std::int64_t now) const;  // x window
   bool admits(const View& view, std::uint64_t cost, std::int64_t now) const;
   // REQUIRES: cost <= limit. The first moment at which admits() holds, if nobody calls.

@@ -21,8 +21,9 @@ Error io_error(const std::string& what, int number) {
 }
 
 std::string remedy(int number, std::uint16_t port) {
-  if (number == EADDRINUSE)
+  if (number == EADDRINUSE) {
     return "; another program listens there: stop it or choose another port";
+  }
   if (number == EACCES && port < 1024) return "; ports below 1024 need CAP_NET_BIND_SERVICE";
   if (number == EADDRNOTAVAIL) return "; this machine does not have that address";
   return "";
