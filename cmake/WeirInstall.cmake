@@ -4,7 +4,6 @@
 # libweir.a is made of the layers' objects as they are. libweir.so needs its own, position
 # independent and hidden but for what WEIR_API marks; WHY not for all: the program would be built of
 # them too, and would have to be built anew for whoever switches.
-
 #
 # Only what the library uses is in it: no sockets, so neither net/ nor store/redis/, and of wire/
 # the structured fields and what UTF-8 they need. The linker says so when more is needed.

@@ -1,12 +1,11 @@
 // What the engine counts: each limit met, once, by outcome and source (docs/metrics.md).
 //
-// THREADS: count() from any thread; for_limit() under the registry's lock.
+// THREADS: any.
 
 #pragma once
 
 #include <array>
 #include <atomic>
-#include <memory>
 #include <string>
 #include <string_view>
 

@@ -1,6 +1,5 @@
 // `identity`: where a request's attributes come from.
 
-#include <algorithm>
 #include <array>
 #include <cctype>
 

@@ -2,7 +2,6 @@
 
 #include <cstdlib>
 #include <ctime>
-#include <string>
 #include <tuple>
 
 #include "oracle/window_models.h"

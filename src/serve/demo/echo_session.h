@@ -8,8 +8,6 @@
 
 #pragma once
 
-#include <array>
-#include <span>
 #include <string>
 
 #include "net/loop.h"

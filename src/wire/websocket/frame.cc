@@ -1,6 +1,5 @@
 #include "wire/websocket/frame.h"
 
-#include <bit>
 #include <cstring>
 
 #include "base/check.h"
