@@ -8,8 +8,7 @@
 
 #include "base/json.h"
 #include "engine/rate_limit_item.h"
-#include "engine/test_request.h"
-#include "store/memory/memory_store.h"
+#include "engine/test_engine.h"
 
 namespace weir::engine {
 namespace {
@@ -18,21 +17,10 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
-// 2023-11-14 22:13:20 UTC: the start of a minute's twentieth second.
-constexpr std::int64_t kStart = 1'700'000'000'000'000'000;
-
-class AnswerTest : public testing::Test {
+class AnswerTest : public OverMemory {
  protected:
-  void install(policy::Policy policy) {
-    const auto installed = engine_.install(std::move(policy));
-    ASSERT_TRUE(installed.has_value()) << installed.error().message;
-  }
-  void install(std::vector<policy::Limit> limits) { install(policy_of(std::move(limits))); }
-
   Decision decide(const TestRequest& request = {}, std::optional<std::uint64_t> cost = {}) {
-    Decision answer;
-    engine_.decide(request, now_, cost, [&](Decision decision) { answer = std::move(decision); });
-    return answer;
+    return OverMemory::decide(request, cost);
   }
   Decision refused() {
     for (int i = 0; i < 1000; ++i) {
@@ -58,10 +46,6 @@ class AnswerTest : public testing::Test {
     append_check_json(decision, "d-1", out);
     return out;
   }
-
-  store::MemoryStore store_;
-  Engine engine_{store_};
-  Instant now_ = at_ns(kStart);
 };
 
 policy::Limit login() {

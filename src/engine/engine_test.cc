@@ -6,44 +6,14 @@
 
 #include <limits>
 
-#include "engine/test_request.h"
-#include "store/memory/memory_store.h"
+#include "engine/test_engine.h"
 
 namespace weir::engine {
 namespace {
 
 using std::chrono::seconds;
 
-constexpr std::int64_t kStart = 1'700'000'000'000'000'000;
-
-class EngineTest : public testing::Test {
- protected:
-  void install(policy::Policy policy) {
-    const auto installed = engine_.install(std::move(policy));
-    ASSERT_TRUE(installed.has_value()) << installed.error().message;
-  }
-  void install(std::vector<policy::Limit> limits) { install(policy_of(std::move(limits))); }
-
-  Decision decide(const TestRequest& request, std::optional<std::uint64_t> cost = std::nullopt) {
-    Decision answer;
-    engine_.decide(request, now_, cost, [&](Decision decision) { answer = std::move(decision); });
-    return answer;
-  }
-  bool allowed(const TestRequest& request) { return decide(request).allowed; }
-  // "AAD": each call's fate.
-  std::string fates(const TestRequest& request, int calls) {
-    std::string fates;
-    for (int i = 0; i < calls; ++i) fates += allowed(request) ? 'A' : 'D';
-    return fates;
-  }
-  static std::string named(const Decision& decision) {
-    return decision.named_limit() ? std::string(decision.named_limit()->name) : "-";
-  }
-
-  store::MemoryStore store_;
-  Engine engine_{store_};
-  Instant now_ = at_ns(kStart);
-};
+class EngineTest : public OverMemory {};
 
 TEST_F(EngineTest, ARequestThatMeetsNoLimitIsAllowedAndNamesNone) {
   install(std::vector<policy::Limit>{});
@@ -381,40 +351,6 @@ TEST_F(EngineTest, ARequestThatMeetsMoreCountersThanOneChargeTakesIsRefused) {
   limits.pop_back();
   install(limits);
   EXPECT_TRUE(allowed({{"path", "/x"}}));
-}
-
-TEST_F(EngineTest, ALimitIsTakenByItsNameAndSharesItsCountersWithRequests) {
-  install({limit("login", bucket(2), {"user"})});
-  EXPECT_TRUE(allowed({{"user", "bob"}}));
-  Decision answer;
-  const auto told = [&](Decision decision) { answer = std::move(decision); };
-  ASSERT_TRUE(engine_.take("login", {"bob"}, now_, 1, told));
-  EXPECT_TRUE(answer.allowed);
-  EXPECT_EQ(named(answer), "login");
-  ASSERT_TRUE(engine_.take("login", {"bob"}, now_, 1, told));
-  EXPECT_FALSE(answer.allowed);
-  ASSERT_TRUE(engine_.refund("login", {"bob"}, now_, 1));
-  EXPECT_EQ(fates({{"user", "bob"}}, 2), "AD");
-  ASSERT_TRUE(engine_.reset("login", {"bob"}));
-  EXPECT_EQ(fates({{"user", "bob"}}, 3), "AAD");
-}
-
-TEST_F(EngineTest, AnUnknownLimitOrAWrongNumberOfValuesIsAnError) {
-  install({limit("login", bucket(2), {"user"})});
-  const auto told = [](Decision) { ADD_FAILURE(); };
-  EXPECT_EQ(engine_.take("other", {"bob"}, now_, 1, told).error().code, ErrorCode::kNotFound);
-  EXPECT_EQ(engine_.take("login", {}, now_, 1, told).error().code, ErrorCode::kInvalid);
-  EXPECT_EQ(engine_.reset("login", {"a", "b"}).error().code, ErrorCode::kInvalid);
-}
-
-TEST_F(EngineTest, ARefundOfADecisionGivesBackEveryLimitItCharged) {
-  install({limit("a", bucket(1)), limit("b", bucket(1), {"user"})});
-  const Decision decision = decide({{"user", "bob"}});
-  EXPECT_FALSE(allowed({{"user", "bob"}}));
-  engine_.refund(decision, now_);
-  EXPECT_EQ(fates({{"user", "bob"}}, 2), "AD");
-  engine_.refund(decide({{"user", "bob"}}), now_);  // a refused one took nothing
-  EXPECT_FALSE(allowed({{"user", "bob"}}));
 }
 
 }  // namespace

@@ -1,0 +1,45 @@
+// Limits asked by their names, and decisions given back.
+
+#include "engine/test_engine.h"
+
+namespace weir::engine {
+namespace {
+
+class ByName : public OverMemory {};
+
+TEST_F(ByName, ALimitIsTakenByItsNameAndSharesItsCountersWithRequests) {
+  install({limit("login", bucket(2), {"user"})});
+  EXPECT_TRUE(allowed({{"user", "bob"}}));
+  Decision answer;
+  const auto told = [&](Decision decision) { answer = std::move(decision); };
+  ASSERT_TRUE(engine_.take("login", {"bob"}, now_, 1, told));
+  EXPECT_TRUE(answer.allowed);
+  EXPECT_EQ(named(answer), "login");
+  ASSERT_TRUE(engine_.take("login", {"bob"}, now_, 1, told));
+  EXPECT_FALSE(answer.allowed);
+  ASSERT_TRUE(engine_.refund("login", {"bob"}, now_, 1));
+  EXPECT_EQ(fates({{"user", "bob"}}, 2), "AD");
+  ASSERT_TRUE(engine_.reset("login", {"bob"}));
+  EXPECT_EQ(fates({{"user", "bob"}}, 3), "AAD");
+}
+
+TEST_F(ByName, AnUnknownLimitOrAWrongNumberOfValuesIsAnError) {
+  install({limit("login", bucket(2), {"user"})});
+  const auto told = [](Decision) { ADD_FAILURE(); };
+  EXPECT_EQ(engine_.take("other", {"bob"}, now_, 1, told).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(engine_.take("login", {}, now_, 1, told).error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(engine_.reset("login", {"a", "b"}).error().code, ErrorCode::kInvalid);
+}
+
+TEST_F(ByName, ARefundOfADecisionGivesBackEveryLimitItCharged) {
+  install({limit("a", bucket(1)), limit("b", bucket(1), {"user"})});
+  const Decision decision = decide({{"user", "bob"}});
+  EXPECT_FALSE(allowed({{"user", "bob"}}));
+  engine_.refund(decision, now_);
+  EXPECT_EQ(fates({{"user", "bob"}}, 2), "AD");
+  engine_.refund(decide({{"user", "bob"}}), now_);  // a refused one took nothing
+  EXPECT_FALSE(allowed({{"user", "bob"}}));
+}
+
+}  // namespace
+}  // namespace weir::engine
