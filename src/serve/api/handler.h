@@ -1,4 +1,4 @@
-// The check API (docs/http.md): checks, one limit by its name, forward-auth.
+// The check API (docs/api.md): checks, one limit by its name, forward-auth.
 //
 // THREADS: the handler runs on every loop at once.
 
