@@ -1,6 +1,6 @@
 // Node: a policy file as a tree with positions, whatever language it was written in.
 //
-// Scalars keep their text; what a text means is decided by the key it stands under (values.h), by
+// Scalars keep their text; what a text means is decided by the key it stands under (scalar.h), by
 // the rules of YAML 1.2: 010 is ten, yes is text. YAML and TOML become the same tree, so that
 // nothing after the readers can tell them apart.
 //

@@ -107,7 +107,7 @@ class ReplyParser {
  private:
   using Node = Reply::Node;
   struct Open {
-    std::uint32_t node = 0;       // kAttribute: how many nodes there were before it
+    std::uint32_t node = 0;       // of an attribute: how many nodes there were before it
     std::uint32_t remaining = 0;  // values still to come
     bool attribute = false;
   };
