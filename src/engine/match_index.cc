@@ -9,6 +9,7 @@ namespace {
 using Kind = policy::Attribute::Kind;
 using policy::Condition;
 using policy::Pattern;
+using policy::take_segment;
 
 bool all_of_kind(const Pattern& pattern, std::initializer_list<Pattern::Kind> kinds) {
   const auto& alternatives = pattern.alternatives();
@@ -29,13 +30,6 @@ int usefulness(const Condition& condition) {
     default:
       return all_of_kind(condition.pattern, {Pattern::Kind::kExact}) ? 2 : 0;
   }
-}
-
-std::string_view take_segment(std::string_view& path) {
-  path.remove_prefix(1);
-  const std::string_view segment = path.substr(0, path.find('/'));
-  path.remove_prefix(segment.size());
-  return segment;
 }
 
 }  // namespace

@@ -3,14 +3,11 @@
 #include <array>
 
 #include "base/wide.h"
+#include "policy/algorithm_keys.h"
 #include "policy/units.h"
 
 namespace weir::policy {
 namespace {
-
-constexpr std::array<std::string_view, 7> kAlgorithmNames{
-    "token_bucket",    "leaky_bucket", "fixed_window", "sliding_log",
-    "sliding_counter", "concurrency",  "unlimited"};
 
 constexpr std::array<std::string_view, 6> kCalendarNames{"minute", "hour",  "day",
                                                          "week",   "month", "year"};
@@ -86,7 +83,7 @@ std::string format_rate(const Rate& rate) {
 }
 
 std::string_view algorithm_name(Algorithm algorithm) {
-  return kAlgorithmNames[static_cast<std::size_t>(algorithm)];
+  return keys_of(algorithm).name;
 }
 
 std::string_view calendar_word(CalendarUnit unit) {

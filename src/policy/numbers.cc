@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "policy/algorithm_keys.h"
+#include "policy/format.h"
 
 namespace weir::policy {
 namespace {
@@ -28,18 +29,14 @@ void read_rate_key(Reader& reader, const Entry& entry, NumbersDraft& out) {
   if (read_rate(reader, entry, value)) out.rate = value;
 }
 
-constexpr std::array<std::pair<std::string_view, CalendarUnit>, 6> kCalendarWords{
-    {{"minute", CalendarUnit::kMinute},
-     {"hour", CalendarUnit::kHour},
-     {"day", CalendarUnit::kDay},
-     {"week", CalendarUnit::kWeek},
-     {"month", CalendarUnit::kMonth},
-     {"year", CalendarUnit::kYear}}};
+constexpr std::array kCalendarUnits{CalendarUnit::kMinute, CalendarUnit::kHour,
+                                    CalendarUnit::kDay,    CalendarUnit::kWeek,
+                                    CalendarUnit::kMonth,  CalendarUnit::kYear};
 
 void read_window(Reader& reader, const Entry& entry, NumbersDraft& out) {
   note<NumberKey::kWindow>(entry, out);
-  for (const auto& [word, unit] : kCalendarWords) {
-    if (!entry.value->is_scalar() || entry.value->text != word) continue;
+  for (const CalendarUnit unit : kCalendarUnits) {
+    if (!entry.value->is_scalar() || entry.value->text != calendar_word(unit)) continue;
     out.window = Calendar{unit, "UTC"};
     return;
   }

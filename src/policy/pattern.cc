@@ -53,14 +53,6 @@ std::size_t find_in(std::string_view text, std::string_view part) {
   return static_cast<std::size_t>(static_cast<const char*>(at) - text.data());
 }
 
-// The segment after the '/' with which `path` begins; `path` is moved past it.
-std::string_view take_segment(std::string_view& path) {
-  path.remove_prefix(1);
-  const std::string_view segment = path.substr(0, path.find('/'));
-  path.remove_prefix(segment.size());
-  return segment;
-}
-
 bool matches_segment(std::string_view pattern, std::string_view segment) {
   if (pattern == "*") return !segment.empty();
   if (pattern.find('*') == std::string_view::npos) return pattern == segment;
@@ -96,6 +88,13 @@ const char* path_mistake(std::string_view text) {
 }
 
 }  // namespace
+
+std::string_view take_segment(std::string_view& path) {
+  path.remove_prefix(1);
+  const std::string_view segment = path.substr(0, path.find('/'));
+  path.remove_prefix(segment.size());
+  return segment;
+}
 
 bool matches_wildcard(std::string_view pattern, std::string_view text) {
   std::size_t star = pattern.find('*');

@@ -69,4 +69,7 @@ Pattern prepare_host_pattern(const Pattern& pattern);
 // Whether `*` of `pattern`, each standing for any run of bytes, can be filled to give `text`.
 bool matches_wildcard(std::string_view pattern, std::string_view text);
 
+// The segment after the '/' with which `path` begins; `path` is moved past it.
+std::string_view take_segment(std::string_view& path);
+
 }  // namespace weir::policy
