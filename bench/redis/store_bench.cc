@@ -1,6 +1,6 @@
 // Decisions a second through RedisStore: keeps DEPTH of them in flight on one loop, and counts.
 //
-//   bench_redis URL DEPTH COUNT [script]     prints one number; with "script", what run.py needs to
+//   bench_redis URL DEPTH COUNT [script]     prints one number; with "script", what run needs to
 //                                            send the same calls by redis-benchmark: sha, text,
 //                                            args
 
