@@ -103,6 +103,15 @@ class Api(SystemTest):
         self.assertIsNone(json.loads(never.text)["retry_after"])
         self.assertNotIn("Retry-After", never.headers)
 
+    def test_forward_auth_takes_no_request_from_halves_of_two_families(self):
+        nginx = {"X-Original-Method": "POST", "X-Original-URI": "/login"}
+        traefik = {"X-Forwarded-Method": "POST", "X-Forwarded-Uri": "/login"}
+        both = {**nginx, **traefik}
+        mixed = {"X-Original-URI": "/login", "X-Forwarded-Method": "POST"}
+        for headers, status in ((nginx, 200), (traefik, 200), (both, 200), (mixed, 400),
+                                ({**both, "X-Forwarded-Uri": "/other"}, 400)):
+            self.assertEqual(self.client.get("/v1/forward-auth", headers).status, status, headers)
+
     def test_take_look_refund_and_reset_share_one_counter(self):
         take = lambda cost=1: self.post("/v1/limits/login/take",  # noqa: E731
                                         {"key": ["203.0.113.7"], "cost": cost})

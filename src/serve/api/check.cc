@@ -77,6 +77,12 @@ void on_adhoc(Asked* asked, std::size_t index, const store::Answer& answer, Inst
   one.cost = check.cost.value_or(1);
   const bool never = answer.verdict.outcome == Outcome::kNever;
   if (never && one.cost > answer.verdict.quota) one.reason = Reason::kCostExceedsLimit;
+  if (!answer.known && decision.policy->policy().store.on_error == policy::OnError::kDeny) {
+    decision.allowed = false;
+    decision.source = one.source = Source::kFailClosed;
+    one.verdict.outcome = Outcome::kNever;
+    one.reason = Reason::kLimiterUnavailable;
+  }
   decision.reason = one.reason;
   decision.named = 0;
   on_decision(asked, index, decision);

@@ -38,10 +38,29 @@ Result<std::string_view> ForwardedRequest::one_of(std::string_view original,
   return a ? *a : b.value_or("");
 }
 
+// The family that is present, where the caller did not name one. Half of one beside the other is
+// two stories as well.
+Result<Proxy> ForwardedRequest::family() const {
+  const auto stands = [this](std::string_view name) { return header(name, 0).has_value(); };
+  const int original = stands("x-original-method") + stands("x-original-uri");
+  const int forwarded = stands("x-forwarded-method") + stands("x-forwarded-uri");
+  if (original == 0) return Proxy::kForwarded;
+  if (forwarded == 0) return Proxy::kOriginal;
+  if (original == 2 && forwarded == 2) return Proxy::kEither;
+  return bad(
+      "X-Original-* and X-Forwarded-* are mixed: let the proxy clear one, or ask with "
+      "?proxy=nginx, traefik or caddy");
+}
+
 Result<bool> ForwardedRequest::read(const http::Request& request, Proxy proxy,
                                     const policy::Identity& identity, const policy::Paths& paths) {
   for (const http1::Header field : request.headers) {
     headers_.emplace_back(lower_case(field.name), field.value);
+  }
+  if (proxy == Proxy::kEither) {
+    const auto present = family();
+    if (!present) return present.error();
+    proxy = *present;
   }
   const auto method = one_of("x-original-method", "x-forwarded-method", proxy);
   if (!method) return method.error();

@@ -45,6 +45,7 @@ class ForwardedRequest final : public engine::Attributes, public policy::Request
   Found query(std::string_view name) const override;
 
  private:
+  Result<Proxy> family() const;
   Result<std::string_view> one_of(std::string_view original, std::string_view forwarded,
                                   Proxy proxy) const;
   std::optional<std::string_view> value_of(const Found& found) const;
