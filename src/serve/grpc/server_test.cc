@@ -253,6 +253,15 @@ TEST_F(GrpcServer, AFloodOfPingsEndsTheConnection) {
   expect_closed_calmly(client);
 }
 
+TEST_F(GrpcServer, AFloodOfAnswersToNoPingEndsTheConnection) {
+  GrpcClient& client = start();
+  EXPECT_EQ(client.call("/t.T/Echo", "x").status(), "0");
+  std::string flood;
+  for (int i = 0; i < 5000; ++i) flood += std::string("\0\0\x08\x06\x01\0\0\0\0whatever", 17);
+  client.raw().send(flood);
+  expect_closed_calmly(client);
+}
+
 TEST_F(GrpcServer, AFloodOfSettingsEndsTheConnection) {
   GrpcClient& client = start();
   EXPECT_EQ(client.call("/t.T/Echo", "x").status(), "0");

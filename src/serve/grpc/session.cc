@@ -353,6 +353,7 @@ void Session::on_deadline() {
     finish(stream, {200, Status::kDeadlineExceeded, "the request did not arrive in time"});
   }
   if (!found) return end();
+  set_deadline();  // for a peer that does not read either: no turn of the session will
   wake();
 }
 

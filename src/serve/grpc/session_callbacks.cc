@@ -69,9 +69,8 @@ struct SessionCallbacks {
         break;
       }
       case NGHTTP2_PING:
-        if ((frame->hd.flags & NGHTTP2_FLAG_ACK) == 0) break;
-        self.on_ping_ack();
-        return 0;
+        if ((frame->hd.flags & NGHTTP2_FLAG_ACK) != 0) self.on_ping_ack();
+        break;
       case NGHTTP2_WINDOW_UPDATE:
       case NGHTTP2_RST_STREAM:  // counted by nghttp2
         return 0;
