@@ -4,6 +4,7 @@ Redis goes."""
 import concurrent.futures
 import json
 import signal
+import socket
 import time
 
 import harness
@@ -165,6 +166,51 @@ class Failure(harness.SystemTest):
         self.assertLess(sorted(took)[20], 0.022 + 0.03)  # a busy machine wakes us late
 
 
+    def test_a_refund_that_waits_longer_holds_no_decision_up(self):
+        self.weir.check("/open")
+        self.redis.process.signal(signal.SIGSTOP)
+        client = socket.create_connection(("127.0.0.1", self.weir.api))
+        self.addCleanup(client.close)
+        body = b'{"key":["203.0.113.7"]}'
+        client.sendall(b"POST /v1/limits/open/refund HTTP/1.1\r\nHost: x\r\n"
+                       b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+        started = time.monotonic()
+        self.assertIn(b"fail_open", client.recv(4096))
+        took = time.monotonic() - started
+        self.redis.process.signal(signal.SIGCONT)
+        self.assertLess(took, 0.3)  # the refund itself may take connect_timeout, 500 ms
+
+    def test_a_value_of_another_program_is_told_of_once(self):
+        self.weir.check("/open")
+        name, = self.redis.cli("KEYS", "*open*")
+        self.redis.cli("SET", name, "not ours")
+        for _ in range(3):
+            self.assertEqual(self.weir.check("/open")[1]["source"], "fail_open")
+        self.weir.process.wait_for("did not write")
+        told = [line for line in self.weir.process.lines if "did not write" in line]
+        self.assertEqual(len(told), 1)
+
+
+class DenyCache(harness.SystemTest):
+    def test_a_cost_above_the_quota_is_named_before_a_wait_that_is_remembered(self):
+        redis, port = Redis(self), harness.free_port()
+        self.serve(f"""
+store: {{ url: {redis.url} }}
+limits:
+  - {{ name: all, algorithm: token_bucket, rate: 1/h, burst: 10 }}
+  - {{ name: each, key: [ip], algorithm: token_bucket, rate: 1/h, burst: 5 }}
+api: {{ listen: 127.0.0.1:{port} }}
+""")
+        client = harness.Client(port)
+        self.addCleanup(client.close)
+        for number, cost, reason in ((1, 5, ""), (2, 5, ""), (3, 5, ""),
+                                     (4, 6, "cost_exceeds_limit")):
+            body = json.dumps({"attributes": {"ip": f"203.0.113.{number}"}, "cost": cost})
+            decision = json.loads(client.request("POST", "/v1/check", body=body).text)
+            self.assertEqual((decision["allowed"], decision["reason"]), (number < 3, reason))
+        self.assertEqual((decision["source"], decision["limit"]), ("deny_cache", "each"))
+
+
 class Start(harness.SystemTest):
     def test_starts_without_redis_and_says_so(self):
         port = harness.free_port()
@@ -172,6 +218,19 @@ class Start(harness.SystemTest):
         weir.process.wait_for("has not answered yet")
         self.assertEqual(weir.check("/open")[1]["source"], "fail_open")
         self.assertNotIn("hunter2", weir.process.output + weir.metrics())
+
+    def test_numbers_of_the_callers_own_follow_the_stores_word(self):
+        port, down = harness.free_port(), harness.free_port()
+        self.serve(f"""
+store: {{ url: redis://127.0.0.1:{down}, on_error: deny, connect_timeout: 100ms }}
+limits: []
+api: {{ listen: 127.0.0.1:{port}, adhoc: true }}
+""", name="adhoc.yaml")
+        client = harness.Client(port)
+        self.addCleanup(client.close)
+        answer = client.request("POST", "/v1/check", body='{"key":"k","rate":"1/h"}')
+        self.assertEqual(answer.status, 503, answer)
+        self.assertEqual(json.loads(answer.text)["reason"], "limiter_unavailable")
 
     def test_refuses_a_url_that_is_wrong_without_its_password(self):
         for url in ("redis://u:hunter2@h/abc", "redis://u:hunter2@h:70000"):

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/log.h"
 #include "net/steady_time.h"
 #include "store/redis/refusal.h"
 #include "wire/resp/writer.h"
@@ -220,8 +221,7 @@ void Client::note(Refusal refusal, const Address& by, const std::string& error) 
       if (std::find(troubles_.begin(), troubles_.end(), name) != troubles_.end()) break;
       if (troubles_.size() > 32) break;
       troubles_.push_back(name);
-      health_.trouble(name, true, error);
-      health_.trouble(name, false, "");
+      log::error(name + ": " + error + "; such decisions follow on_error (told once)");
       break;
     }
     default:

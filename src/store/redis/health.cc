@@ -113,6 +113,11 @@ void Health::count_error(std::string_view kind) {
 }
 
 void Health::failed(Ending ending, bool foreign) {
+  if (foreign && !foreign_told_.exchange(true, std::memory_order_relaxed)) {
+    log::error(
+        "redis: a value that weir did not write stands under a limit's key; decisions on it follow "
+        "on_error until it is deleted (told once); is store.prefix shared with another program?");
+  }
   if (registry_ == nullptr) return;
   failures_[foreign ? failures_.size() - 1 : static_cast<std::size_t>(ending)].add();
 }

@@ -62,6 +62,7 @@ class Health {
   metrics::Histogram seconds_;
   std::array<metrics::Counter, 6> failures_;  // by Ending; the last: foreign values
   std::atomic<int> down_{0};                  // relaxed: a figure, ordered by nothing
+  std::atomic<bool> foreign_told_{false};     // relaxed: one more line would do no harm
   std::atomic<bool> answered_{false};         // release and acquire: what `tell` did is seen
   mutable std::mutex mutex_;
   std::map<std::string, State, std::less<>> states_;  // of nodes by address, of trouble by name

@@ -32,7 +32,7 @@ void Node::call(std::string_view bytes, unsigned skip, std::int64_t deadline_ns,
   }
   pipeline_.add(bytes, skip, deadline_ns, std::move(done));
   wake_writer();
-  if (!deadline_armed_) arm_deadline();
+  if (deadline_ns < armed_ns_) arm_deadline();
 }
 
 void Node::close() {
@@ -194,7 +194,7 @@ void Node::probe() {
   resp::append_command(ping, {"PING"});
   pipeline_.add(ping, 0, net::steady_ns() + options_.timeout.count(), [](const Outcome&) {});
   wake_writer();
-  if (!deadline_armed_) arm_deadline();
+  arm_deadline();
 }
 
 bool Node::silent_for_too_long() const {
@@ -203,20 +203,19 @@ bool Node::silent_for_too_long() const {
 }
 
 void Node::arm_deadline() {
-  const std::int64_t deadline = pipeline_.next_deadline();
-  deadline_armed_ = deadline != Pipeline::kNever;
-  if (!deadline_armed_) return;
-  deadline_timer_.expires_at(net::steady_point(deadline));
+  armed_ns_ = pipeline_.next_deadline();
+  if (armed_ns_ == Pipeline::kNever) return;
+  deadline_timer_.expires_at(net::steady_point(armed_ns_));
   deadline_timer_.async_wait([self = shared_from_this()](const net::SystemError& error) {
     if (!error) self->on_deadline();
   });
 }
 
 void Node::on_deadline() {
-  deadline_armed_ = false;
   if (state_ == State::kClosed) return;
+  armed_ns_ = 0;  // calls that a callback adds leave the timer to what follows
   pipeline_.expire(net::steady_ns());
-  if (!deadline_armed_) arm_deadline();
+  arm_deadline();
 }
 
 void Node::observe(const Outcome& outcome) {

@@ -113,8 +113,8 @@ class Node : public std::enable_shared_from_this<Node> {
   std::string writing_;
   bool is_writing_ = false;
   bool wake_posted_ = false;
-  bool deadline_armed_ = false;
-  std::int64_t heard_ns_ = 0;  // when the server last said anything
+  std::int64_t armed_ns_ = Pipeline::kNever;  // of deadline_timer_
+  std::int64_t heard_ns_ = 0;                 // when the server last said anything
   std::string last_error_;
   bool explained_ = false;
   std::array<char, 32 * 1024> buffer_;

@@ -88,12 +88,14 @@ class RedisStore::Operation {
     return refused;
   }
 
-  // The others were not asked, and stand as full.
+  // The others were not asked, and stand as full. One that could never admit the call says so, as
+  // it would in Redis.
   void finish_refused() {
     for (std::size_t i = 0; i < items_.size(); ++i) {
       if ((cached_ >> i & 1) != 0) continue;
       Verdict verdict;
       verdict.quota = verdict.remaining = charges_[i].rule->quota();
+      if (charges_[i].cost > verdict.quota) verdict.outcome = weir::Outcome::kNever;
       answers_[i] = Answer{verdict, Source::kDenyCache, true};
     }
     complete(false);

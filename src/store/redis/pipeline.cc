@@ -1,11 +1,18 @@
 #include "store/redis/pipeline.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace weir::store::redis {
 
 void Pipeline::add(std::string_view bytes, unsigned skip, std::int64_t deadline_ns,
                    OnOutcome done) {
+  if (calls_.empty()) {
+    latest_ns_ = 0;
+    ascending_ = true;
+  }
+  ascending_ = ascending_ && deadline_ns >= latest_ns_;
+  latest_ns_ = std::max(latest_ns_, deadline_ns);
   out_ += bytes;
   calls_.push_back(
       Call{std::move(done), deadline_ns, static_cast<std::uint32_t>(bytes.size()), skip});
@@ -61,7 +68,12 @@ void Pipeline::expire(std::int64_t now_ns) {
   for (std::size_t i = 0; i < calls_.size();) {
     Call& call = calls_[i];
     const bool sent = i < sent_;
-    if (call.done && call.deadline_ns > now_ns) break;
+    if (call.done && call.deadline_ns > now_ns) {
+      if (ascending_) break;
+      if (!sent) out_offset += call.bytes;
+      ++i;
+      continue;
+    }
     OnOutcome done = std::move(call.done);
     call.done = nullptr;
     if (sent) {
@@ -76,10 +88,13 @@ void Pipeline::expire(std::int64_t now_ns) {
 }
 
 std::int64_t Pipeline::next_deadline() const {
+  std::int64_t first = kNever;
   for (const Call& call : calls_) {
-    if (call.done) return call.deadline_ns;
+    if (!call.done) continue;
+    first = std::min(first, call.deadline_ns);
+    if (ascending_) break;
   }
-  return kNever;
+  return first;
 }
 
 void Pipeline::end_all() {

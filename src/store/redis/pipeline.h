@@ -60,8 +60,8 @@ class Pipeline {
 
   // Ends what has waited too long.
   void expire(std::int64_t now_ns);
-  // Of the calls that still wait. Calls are expected to be added with ascending deadlines; one that
-  // is not is noticed no later than those before it.
+  // The first of the calls that still wait. Cheap while calls are added with ascending deadlines;
+  // one that waits longer (a refund, a heartbeat) has all of them looked through until it has gone.
   std::int64_t next_deadline() const;
   // Ends everything: the connection is gone.
   void end_all();
@@ -82,7 +82,9 @@ class Pipeline {
   void finish(OnOutcome& done, Outcome outcome);
 
   std::deque<Call> calls_;
-  std::size_t sent_ = 0;  // the first of calls_
+  std::size_t sent_ = 0;        // the first of calls_
+  std::int64_t latest_ns_ = 0;  // deadline of any of calls_
+  bool ascending_ = true;       // the deadlines of calls_
   std::string out_;
   std::string in_;
   resp::ReplyParser parser_;

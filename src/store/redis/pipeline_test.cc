@@ -66,6 +66,26 @@ TEST_F(PipelineTest, NeverSendsACallThatTimedOutBeforeItWasSent) {
   EXPECT_EQ(texts_[2], "b");
 }
 
+TEST_F(PipelineTest, ACallThatMayWaitLongerHoldsUpNoneBehindIt) {
+  add(1, 1000);  // a refund
+  output();
+  add(2, 20);
+  add(3, 900);
+  add(4, 30);
+  EXPECT_EQ(pipeline_.next_deadline(), 20);
+  pipeline_.expire(20);
+  EXPECT_EQ(endings_[2], Ending::kUnsent);
+  EXPECT_EQ(pipeline_.next_deadline(), 30);
+  EXPECT_EQ(output(), "PING\r\nPING\r\n");
+  pipeline_.expire(30);
+  EXPECT_EQ(endings_[4], Ending::kTimeout);
+  EXPECT_EQ(pipeline_.next_deadline(), 900);
+  EXPECT_TRUE(pipeline_.receive("+a\r\n+c\r\n+late\r\n"));
+  EXPECT_EQ(texts_[1], "a");
+  EXPECT_EQ(texts_[3], "c");
+  EXPECT_EQ(ends_[4], 1);
+}
+
 TEST_F(PipelineTest, TellsWhatWasSentFromWhatWasNotWhenTheConnectionEnds) {
   add(1, 100);
   output();
