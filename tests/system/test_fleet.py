@@ -1,9 +1,12 @@
-"""Two gateways that share one Redis are one limit; and what they do when it dies."""
+"""Two gateways that share one Redis are one limit; and what they do when it dies.
+
+The store is given seconds: a deadline missed on a busy machine would count as an outage.
+"""
 
 import harness
 
 POLICY = """
-store: {{ url: "redis://127.0.0.1:{redis}/0", on_error: {on_error}, instances: 2 }}
+store: {{ url: "redis://127.0.0.1:{redis}/0", on_error: {on_error}, instances: 2, timeout: 5s }}
 limits:
   - {{ name: all, algorithm: token_bucket, rate: 1/h, burst: {burst} }}
 gateway: {{ listen: 127.0.0.1:{listen}, upstream: http://127.0.0.1:{upstream} }}

@@ -56,6 +56,7 @@ struct MemoryStore::Place {
   Shard* shard = nullptr;
   Shard::Slot slot = Shard::kNone;
   BookedRule* rule = nullptr;
+  const BookedRule* written = nullptr;  // the numbers it was last written under; null: not here
   std::optional<limit::State> state;
   limit::Step step;
   limit::LogStep log_step;  // instead, where the rule keeps a log
@@ -72,8 +73,12 @@ class MemoryStore::Request {
       locks_.want(*place.shard);
     }
     locks_.lock();
+    for (Place& place : places_) find(place);
+    // WHY after the counters stand still: until then, calls without a lock move them on by later
+    // moments than one read before. Such a counter would look as if a clock had stepped back, and
+    // be cut to what this moment can reach: a call too many.
     now_ = store.time_.now();
-    for (std::size_t i = 0; i < charges.size(); ++i) load(store.book_, i);
+    for (std::size_t i = 0; i < charges.size(); ++i) adopt(store.book_, i);
   }
 
   ~Request() {
@@ -155,24 +160,26 @@ class MemoryStore::Request {
     place.shard->put(place.slot, place.id, place.rule, state, now_);
   }
 
-  // Finds the counter. One that was written under other numbers is converted at its first use; a
-  // peek is none.
-  void load(RuleBook& book, std::size_t i) {
+  // Finds the counter, which stands still from here on.
+  static void find(Place& place) {
+    if (const auto held = place.shard->hold(place.id)) {
+      place.written = held->rule;
+      place.state = held->state;
+      return;
+    }
+    place.slot = place.shard->find(place.id);
+    if (place.slot == Shard::kNone) return;
+    const Entry& entry = place.shard->at(place.slot);
+    place.written = entry.rule;
+    place.state = entry.state;
+  }
+
+  // Converts a counter that was written under other numbers: at its first use, and a peek is none.
+  void adopt(RuleBook& book, std::size_t i) {
     Place& place = places_[i];
     place.rule = place.shard->booked(rule(i), book);
-    const BookedRule* written = nullptr;
-    if (const auto held = place.shard->hold(place.id)) {
-      written = held->rule;
-      place.state = held->state;
-    } else {
-      place.slot = place.shard->find(place.id);
-      if (place.slot == Shard::kNone) return;
-      const Entry& entry = place.shard->at(place.slot);
-      written = entry.rule;
-      place.state = entry.state;
-    }
-    if (written == place.rule) return;
-    place.state = rule(i).adopt(*written->rule, *place.state, now_);
+    if (place.written == nullptr || place.written == place.rule) return;
+    place.state = rule(i).adopt(*place.written->rule, *place.state, now_);
     if (charges_[i].cost == 0) return;
     if (place.state) return write(i, *place.state);
     erase(i);
