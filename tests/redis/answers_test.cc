@@ -52,7 +52,7 @@ Runner& runner_on(Where where) {
     return single.runner;
   }
   static Clustered clustered;
-  static const bool ready = (clustered.runner.wait_ready(), true);
+  static const bool ready = (clustered.runner.wait_all_ready(), true);
   static_cast<void>(ready);
   return clustered.runner;
 }

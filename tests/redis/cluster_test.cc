@@ -42,7 +42,7 @@ std::uint16_t slot_of_key(std::string_view key) {
 TEST(RedisCluster, DecidesEveryKeyOfEveryAlgorithmOnWhicheverNode) {
   RedisCluster cluster(false);
   Runner runner(support::patient(cluster.url()));
-  runner.wait_ready();
+  runner.wait_all_ready();
   for (const Numbers& numbers : std::vector<Numbers>{
            TokenBucket{{1, hours(1)}, 2}, LeakyBucket{{1, hours(1)}, 1},
            FixedWindow{2, Duration(hours(1000)), Align::kFirst}, SlidingLog{2, hours(1)},

@@ -30,6 +30,8 @@ class Runner {
   store::RedisStore& store() { return *store_; }
   // Waits, at most ten seconds, until the store has got an answer.
   void wait_ready();
+  // The same for every node of a Cluster: keys all over it have got an answer.
+  void wait_all_ready();
 
   Asked charge(const std::vector<store::Charge>& charges, Instant now);
   // The same for one.

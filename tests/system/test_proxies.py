@@ -68,7 +68,7 @@ class Proxies(SystemTest):
         self.assertEqual(get(port, "/v1/forward-auth", other).status, 200)
         both = get(port, "/v1/forward-auth", {**other, "X-Original-URI": "/free"})
         self.assertEqual(both.status, 400)
-        self.assertIn("differ", both.text)
+        self.assertIn("are mixed", both.text)
         self.assertEqual(get(port, "/v1/forward-auth?proxy=traefik").status, 400)
         self.assertEqual(get(port, "/v1/forward-auth?proxy=apache", asked).status, 400)
 
