@@ -136,8 +136,6 @@ Instant RedisTarget::advance(Instant now) {
 
 // Unlimited limits never reach a store (engine.cc): they are answered here.
 scenario::Reply RedisTarget::take(std::span<const scenario::Met> met, Instant now) {
-  // On a Cluster, what an earlier refusal gives back may be under way: it lands first.
-  runner_.flush();
   now = advance(now);
   const Charges charges(met, prefix_, std::nullopt);
   std::vector<store::Charge> limited;

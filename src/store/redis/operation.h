@@ -65,6 +65,19 @@ class RedisStore::Operation {
     bool charged = false;
   };
 
+  // A refund under way that this call waits for. WHY shared: it may outlive the call.
+  struct Landing {
+    Landing(net::Loop& loop, Operation* waits) : operation(waits), timer(loop.executor()) {}
+
+    void over() {
+      timer.cancel();
+      if (Operation* waiting = std::exchange(operation, nullptr)) waiting->one_less();
+    }
+
+    Operation* operation;  // null once it has gone on
+    net::SteadyTimer timer;
+  };
+
   redis::GroupCall::Options options() const {
     redis::GroupCall::Options options;
     options.deadline_ns = started_ns_ + store_.settings_.timeout.count();
@@ -101,13 +114,14 @@ class RedisStore::Operation {
     complete(false);
   }
 
-  // Sends all groups, and goes on with `next` when the last has ended.
+  // Sends all groups, and goes on with `next` when the last has ended, and one_less() was called
+  // `more` times.
   void ask(std::vector<std::vector<redis::Item*>> groups, redis::Mode mode,
-           void (Operation::*next)()) {
+           void (Operation::*next)(), std::size_t more = 0) {
     groups_.clear();
     for (auto& items : groups) groups_.push_back(Group{std::move(items)});
     next_ = next;
-    waiting_ = groups_.size() + 1;  // one for this function, so that none ends the rest
+    waiting_ = groups_.size() + more + 1;  // one for this function, so that none ends the rest
     for (std::size_t i = 0; i < groups_.size(); ++i) {
       redis::GroupCall::Options asked = options();
       asked.mode = mode;
@@ -141,22 +155,38 @@ class RedisStore::Operation {
     });
   }
 
-  // Several slots: gives back where another refused, then sees to the shadow limits.
+  // Several slots: gives back where another refused, and sees to the shadow limits.
   void settle() {
     const bool denied = refused();
-    if (denied) {
-      std::vector<redis::Item> taken;
-      for (const Group& group : groups_) {
-        if (!group.charged) continue;
-        for (const redis::Item* item : group.items) {
-          taken.push_back(*item);
-          taken.back().charged_at_us = time_of(*item);
-        }
-      }
-      if (!taken.empty()) store_.refund_items(shard_, std::move(taken), now_);
-    }
+    std::vector<redis::Item> taken;
+    if (denied) taken = taken_items();
     ask(store_.group(std::move(shadow_)), denied ? redis::Mode::kLook : redis::Mode::kCharge,
-        &Operation::finish);
+        &Operation::finish, taken.empty() ? 0 : 1);
+    if (!taken.empty()) give_back(std::move(taken));
+  }
+
+  std::vector<redis::Item> taken_items() const {
+    std::vector<redis::Item> taken;
+    for (const Group& group : groups_) {
+      if (!group.charged) continue;
+      for (const redis::Item* item : group.items) {
+        taken.push_back(*item);
+        taken.back().charged_at_us = time_of(*item);
+      }
+    }
+    return taken;
+  }
+
+  // The refusal is told once this has landed, so that whoever hears of it and asks again, of any
+  // instance, is answered as if nothing had been taken. Not later than this call may take: a refund
+  // has longer.
+  void give_back(std::vector<redis::Item> taken) {
+    auto landing = std::make_shared<Landing>(shard_.loop, this);
+    landing->timer.expires_at(net::steady_point(options().deadline_ns));
+    landing->timer.async_wait([landing](const net::SystemError& error) {
+      if (!error) landing->over();
+    });
+    store_.refund_items(shard_, std::move(taken), now_, [landing] { landing->over(); });
   }
 
   void finish() {

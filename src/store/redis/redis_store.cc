@@ -201,11 +201,20 @@ void RedisStore::refund(std::span<const Charge> charges, Instant now) {
   });
 }
 
-// At most once: a refund whose outcome is not known is not sent again.
-void RedisStore::refund_items(Shard& shard, std::vector<Item> items, Instant now) {
-  auto kept = std::make_shared<std::vector<Item>>(std::move(items));
+// At most once: a refund whose outcome is not known is not sent again. `landed`, where given, runs
+// when all of it has ended, either way.
+void RedisStore::refund_items(Shard& shard, std::vector<Item> items, Instant now,
+                              std::function<void()> landed) {
+  struct Refund {
+    std::vector<Item> items;
+    std::size_t left = 0;  // groups under way
+    std::function<void()> landed;
+  };
+  const auto refund = std::make_shared<Refund>();
+  refund->items = std::move(items);
+  refund->landed = std::move(landed);
   std::vector<Item*> pointers;
-  for (Item& item : *kept) {
+  for (Item& item : refund->items) {
     denials_.forget(item.name);
     item.old_value.clear();
     pointers.push_back(&item);
@@ -215,11 +224,14 @@ void RedisStore::refund_items(Shard& shard, std::vector<Item> items, Instant now
   options.deadline_ns = net::steady_ns() + settings_.connect_timeout.count();
   options.guess_us = now.wall_ns / kNsPerUs + shard.ahead_us;
   if (options_.time_from_caller) options.time_us = now.steady_ns / kNsPerUs;
-  for (auto& items_together : group(std::move(pointers))) {
+  auto groups = group(std::move(pointers));
+  refund->left = groups.size();
+  for (auto& items_together : groups) {
     GroupCall::run(shard.client, std::move(items_together), options,
-                   [this, kept](const GroupCall::Result& result) {
+                   [this, refund](const GroupCall::Result& result) {
                      if (!result.known) health_.failed(result.ending, result.foreign);
-                     for (const Item& item : *kept) denials_.forget(item.name);
+                     for (const Item& item : refund->items) denials_.forget(item.name);
+                     if (--refund->left == 0 && refund->landed) refund->landed();
                    });
   }
 }

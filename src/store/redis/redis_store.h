@@ -2,8 +2,8 @@
 //
 // One script call decides all counters of a request that lie together: all of them on a single
 // server, those of one slot on a Cluster, where limits with equal keys share one. Slots are asked
-// in parallel; where one refuses, what the others took is given back, once. Shadow limits then
-// follow, since they are charged only if the request is admitted.
+// in parallel; where one refuses, what the others took is given back, once, before the refusal is
+// told. Shadow limits then follow, since they are charged only if the request is admitted.
 //
 // The server's clock decides. Every call ends within Options::settings.timeout; an outcome that is
 // not known is told as such (Answer::known). Nothing whose outcome is not known is sent again.
@@ -87,7 +87,8 @@ class RedisStore final : public Store {
   void beat();
   void count_instances();
   void look_at_memory();
-  void refund_items(Shard& shard, std::vector<redis::Item> items, Instant now);
+  void refund_items(Shard& shard, std::vector<redis::Item> items, Instant now,
+                    std::function<void()> landed = nullptr);
 
   net::Loops& loops_;
   const RedisOptions options_;
