@@ -1,9 +1,7 @@
 #include "net/connection.h"
 
-#include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <utility>
@@ -17,11 +15,11 @@ constexpr std::size_t kLeastRead = 2 * 1024;    // less room than this: compact 
 
 }  // namespace
 
-Connection::Connection(Loop& loop, TcpSocket socket, std::size_t max_input)
-    : poller_(loop.poller()), max_input_(std::max(max_input, kSmallInput)) {
-  SystemError error;
-  fd_ = FileDescriptor(socket.release(error));
-  if (!error && poller_.watch(fd_.get(), *this)) return;
+Connection::Connection(Loop& loop, Transport transport, std::size_t max_input)
+    : poller_(loop.poller()),
+      transport_(std::move(transport)),
+      max_input_(std::max(max_input, kSmallInput)) {
+  if (poller_.watch(transport_.fd(), *this)) return;
   input_failed_ = output_failed_ = closed_ = true;  // no memory in the kernel
 }
 
@@ -75,20 +73,19 @@ void Connection::read() {
 
 void Connection::receive() {
   const std::size_t room = capacity_ - end_;
-  const ssize_t size = ::recv(fd_.get(), buffer_.get() + end_, room, 0);
-  if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) {
-    readable_ = errno == EINTR;
-    if (readable_) poller_.wake(*this);
+  const Io got = transport_.read(buffer_.get() + end_, room);
+  if (got.status == Io::Status::kWouldBlock) {
+    readable_ = false;
     return;
   }
   reading_ = false;
-  if (size > 0) {
-    end_ += static_cast<std::size_t>(size);
+  if (got.status == Io::Status::kMoved) {
+    end_ += got.bytes;
     filled_ = end_ == capacity_;
     // Less than there was room for: the kernel has no more, and new input makes a new edge.
-    if (!filled_ && !peer_ended_) readable_ = false;
+    if (!filled_ && !peer_ended_ && transport_.short_read_is_all()) readable_ = false;
   } else {
-    (size == 0 ? input_ended_ : input_failed_) = true;
+    (got.status == Io::Status::kEnded ? input_ended_ : input_failed_) = true;
   }
   if (owner_ != nullptr) owner_->on_input(*this);
 }
@@ -101,13 +98,12 @@ void Connection::flush() {
 void Connection::send() {
   writing_ = false;
   if (unsent() != 0) {
-    const ssize_t taken =
-        ::send(fd_.get(), output_.data() + sent_, output_.size() - sent_, MSG_NOSIGNAL);
-    if (taken < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
+    const Io taken = transport_.write(output_.data() + sent_, output_.size() - sent_);
+    if (taken.status == Io::Status::kFailed) {
       fail_output();
       return;
     }
-    if (taken > 0) sent_ += static_cast<std::size_t>(taken);
+    sent_ += taken.bytes;
     if (unsent() != 0) {
       writing_ = true;
       // What has gone makes room for what is appended, before it becomes much.
@@ -117,7 +113,7 @@ void Connection::send() {
     output_.clear();
     sent_ = 0;
   }
-  if (output_ending_) ::shutdown(fd_.get(), SHUT_WR);
+  if (output_ending_) transport_.end_output();
 }
 
 void Connection::fail_output() {
@@ -135,14 +131,13 @@ void Connection::close() {
   if (closed_) return;
   closed_ = true;
   owner_ = nullptr;
-  { const FileDescriptor ended = std::move(fd_); }
+  transport_.close();
   poller_.forget(*this);  // may destroy this
 }
 
 void Connection::reset() {
   if (closed_) return;
-  const linger at_once{1, 0};
-  setsockopt(fd_.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+  transport_.reset();
   close();
 }
 
@@ -152,12 +147,6 @@ void Connection::shrink() {
     capacity_ = begin_ = end_ = 0;
   }
   if (output_.empty() && output_.capacity() > kKeptOutput) std::string().swap(output_);
-}
-
-bool Connection::has_unread_event() {
-  char byte;
-  return ::recv(fd_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 ||
-         (errno != EAGAIN && errno != EWOULDBLOCK);
 }
 
 }  // namespace weir::net

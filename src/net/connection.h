@@ -1,4 +1,4 @@
-// Connection: one TCP connection with a bounded input buffer and an output that is written at once
+// Connection: one connection with a bounded input buffer and an output that is written at once
 // where the kernel takes it, and when it can where not.
 //
 // Its owner is told of new input and of output that went. Neither read() nor flush() calls back
@@ -17,10 +17,9 @@
 #include <string>
 #include <string_view>
 
-#include "net/asio.h"
-#include "net/listening_socket.h"
 #include "net/loop.h"
 #include "net/poller.h"
+#include "net/transport.h"
 
 namespace weir::net {
 
@@ -37,12 +36,11 @@ class Connection final : public Poller::Watched {
     ~Owner() = default;
   };
 
-  // Takes the socket out of Asio's hands.
-  Connection(Loop& loop, TcpSocket socket, std::size_t max_input);
+  Connection(Loop& loop, Transport transport, std::size_t max_input);
   ~Connection() override;
 
   void set_owner(Owner* owner) { owner_ = owner; }
-  int fd() const { return fd_.get(); }
+  int fd() const { return transport_.fd(); }
 
   // What has been read and not consumed, in one piece. Stays in place until the next read().
   std::string_view input() const { return {buffer_.get() + begin_, end_ - begin_}; }
@@ -74,7 +72,7 @@ class Connection final : public Poller::Watched {
   void shrink();
 
   // Whether the peer has closed, or sent something, that no read has told of yet. One system call.
-  bool has_unread_event();
+  bool has_unread_event() { return transport_.has_unread_event(); }
 
  private:
   void on_ready(std::uint32_t events) override;
@@ -85,7 +83,7 @@ class Connection final : public Poller::Watched {
   void fail_output();
 
   Poller& poller_;
-  FileDescriptor fd_;
+  Transport transport_;
   Owner* owner_ = nullptr;
 
   const std::size_t max_input_;

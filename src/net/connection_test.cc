@@ -26,10 +26,7 @@ class ConnectionTest : public ::testing::Test {
   ConnectionTest() : listening_(listen_on({"127.0.0.1", 0}, 1).value()), peer_(listening_.port) {
     // The peer has connected, so accept() finds it.
     const int fd = ::accept4(listening_.sockets[0].get(), nullptr, nullptr, SOCK_NONBLOCK);
-    TcpSocket socket(loop_.executor());
-    socket.assign(Tcp::v4(), fd);
-    socket.non_blocking(true);
-    connection_ = new Connection(loop_, std::move(socket), kMaxInput);
+    connection_ = new Connection(loop_, Transport(FileDescriptor(fd)), kMaxInput);
     connection_->set_owner(&owner_);
   }
 

@@ -5,7 +5,6 @@
 #include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <memory>
 
@@ -100,15 +99,6 @@ Result<bool> start_listening(const FileDescriptor& fd, const std::string& name) 
 std::string ListenAddress::to_string() const {
   const bool v6 = host.find(':') != std::string::npos;
   return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
-}
-
-FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  return *this;
-}
-
-FileDescriptor::~FileDescriptor() {
-  if (fd_ >= 0) close(fd_);
 }
 
 Result<ListeningSockets> listen_on(const ListenAddress& address, std::size_t count) {

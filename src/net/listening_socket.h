@@ -10,9 +10,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "net/file_descriptor.h"
 #include "weir/result.h"
 
 namespace weir::net {
@@ -22,22 +22,6 @@ struct ListenAddress {
   std::uint16_t port = 0;  // 0: any free one
 
   std::string to_string() const;
-};
-
-// Owns one file descriptor.
-class FileDescriptor {
- public:
-  FileDescriptor() = default;
-  explicit FileDescriptor(int fd) : fd_(fd) {}
-  FileDescriptor(FileDescriptor&& other) noexcept : fd_(other.release()) {}
-  FileDescriptor& operator=(FileDescriptor&& other) noexcept;
-  ~FileDescriptor();
-
-  int get() const { return fd_; }
-  int release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_ = -1;
 };
 
 struct ListeningSockets {

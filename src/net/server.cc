@@ -1,9 +1,11 @@
 #include "net/server.h"
 
+#include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/log.h"
 
@@ -17,18 +19,16 @@ bool is_out_of_resources(int number) {
   return number == EMFILE || number == ENFILE || number == ENOBUFS || number == ENOMEM;
 }
 
-Endpoint to_endpoint(const sockaddr_storage& address, socklen_t size) {
-  Endpoint endpoint;
-  memcpy(endpoint.data(), &address, std::min<std::size_t>(size, endpoint.capacity()));
-  return endpoint;
+IpAddress ip_of(const sockaddr_storage& address) {
+  if (address.ss_family == AF_INET6) {
+    std::array<std::uint8_t, 16> bytes;
+    memcpy(bytes.data(), &reinterpret_cast<const sockaddr_in6&>(address).sin6_addr, bytes.size());
+    return IpAddress::v6(bytes);
+  }
+  return IpAddress::v4(ntohl(reinterpret_cast<const sockaddr_in&>(address).sin_addr.s_addr));
 }
 
 }  // namespace
-
-IpAddress ip_of(const Endpoint& peer) {
-  if (peer.address().is_v4()) return IpAddress::v4(peer.address().to_v4().to_uint());
-  return IpAddress::v6(peer.address().to_v6().to_bytes());
-}
 
 // What drain() waits for: every loop's last session. The last one out runs `done`.
 struct Server::Draining {
@@ -131,16 +131,7 @@ bool Server::accept_one(Shard& shard) {
     return false;
   }
   shard.short_of_files = false;
-  const Endpoint peer = to_endpoint(address, size);
-  TcpSocket socket(shard.loop.executor());
-  SystemError error;
-  socket.assign(peer.protocol(), fd, error);
-  if (error) {
-    FileDescriptor closed(fd);
-    return true;
-  }
-  socket.non_blocking(true, error);
-  accept_(shard.loop, shard.sessions, std::move(socket), peer);
+  accept_(shard.loop, shard.sessions, Transport(FileDescriptor(fd)), ip_of(address));
   return true;
 }
 

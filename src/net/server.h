@@ -18,20 +18,18 @@
 #include "net/listening_socket.h"
 #include "net/loop.h"
 #include "net/session.h"
+#include "net/transport.h"
 #include "weir/result.h"
 
 namespace weir::net {
 
-// The address of a peer, without its port.
-IpAddress ip_of(const Endpoint& peer);
-
 class Server {
  public:
   // Runs on the loop that accepted. Makes a Session that adds itself to `sessions`, owns the
-  // socket, and on its end removes itself, then destroys itself by a post to the loop.
-  // The socket is non-blocking and sends without delay (TCP_NODELAY).
-  using Accept =
-      std::function<void(Loop& loop, SessionSet& sessions, TcpSocket socket, const Endpoint& peer)>;
+  // transport, and on its end removes itself, then destroys itself by a post to the loop.
+  // `peer` is the other end. The socket sends without delay (TCP_NODELAY).
+  using Accept = std::function<void(Loop& loop, SessionSet& sessions, Transport transport,
+                                    const IpAddress& peer)>;
 
   struct Options {
     std::string name;  // for log lines: "gateway"

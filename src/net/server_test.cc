@@ -10,45 +10,46 @@
 #include <future>
 #include <thread>
 
+#include "net/stream.h"
+
 namespace weir::net {
 namespace {
 
 using std::chrono::seconds;
 
 // Sends back what it gets until the peer closes; ends at once when drained.
-class EchoSession final : public Session {
+class EchoSession final : public Session, private Stream::Owner {
  public:
-  EchoSession(Loop& loop, SessionSet& sessions, TcpSocket socket)
-      : loop_(loop), sessions_(sessions), socket_(std::move(socket)) {
+  EchoSession(Loop& loop, SessionSet& sessions, Transport transport)
+      : loop_(loop), sessions_(sessions), stream_(new Stream(loop, std::move(transport))) {
     sessions_.add(*this);
-    read();
+    stream_->set_owner(this);
+    stream_->wait_to_read();
   }
 
   void drain() override { end(); }
   void abort() override { end(); }
 
  private:
-  void read() {
-    socket_.async_read_some(asio::buffer(buffer_), [this](const SystemError& error, std::size_t n) {
-      if (error) return end();
-      SystemError ignored;
-      socket_.write_some(asio::buffer(buffer_, n), ignored);
-      read();
-    });
+  void on_readable() override {
+    const Io got = stream_->read(buffer_.data(), buffer_.size());
+    if (got.status == Io::Status::kEnded || got.status == Io::Status::kFailed) return end();
+    stream_->write(buffer_.data(), got.bytes);
+    stream_->wait_to_read();
   }
+  void on_writable() override {}
 
   void end() {
     if (ended_) return;
     ended_ = true;
-    SystemError ignored;
-    socket_.close(ignored);
+    stream_->close();
     sessions_.remove(*this);
     loop_.post([self = std::unique_ptr<EchoSession>(this)] {});
   }
 
   Loop& loop_;
   SessionSet& sessions_;
-  TcpSocket socket_;
+  StreamPtr stream_;
   std::array<char, 256> buffer_;
   bool ended_ = false;
 };
@@ -74,10 +75,11 @@ class ServerTest : public testing::Test {
  protected:
   std::unique_ptr<Server> serve(std::size_t max_connections = 0) {
     Server::Options options{"test", {"127.0.0.1", 0}, max_connections};
-    Result<std::unique_ptr<Server>> server = Server::open(
-        loops_, options, [](Loop& loop, SessionSet& sessions, TcpSocket socket, const Endpoint&) {
-          new EchoSession(loop, sessions, std::move(socket));  // owns itself
-        });
+    Result<std::unique_ptr<Server>> server =
+        Server::open(loops_, options,
+                     [](Loop& loop, SessionSet& sessions, Transport transport, const IpAddress&) {
+                       new EchoSession(loop, sessions, std::move(transport));  // owns itself
+                     });
     if (!server) return nullptr;
     (*server)->start();
     loops_.start();

@@ -17,14 +17,15 @@ constexpr Duration kCloseTime = std::chrono::seconds(2);  // for the peer's clos
 
 }  // namespace
 
-EchoSession::EchoSession(net::Loop& loop, net::SessionSet& sessions, net::TcpSocket socket,
+EchoSession::EchoSession(net::Loop& loop, net::SessionSet& sessions, net::StreamPtr stream,
                          std::string rest)
     : loop_(loop),
       sessions_(sessions),
-      socket_(std::move(socket)),
+      stream_(std::move(stream)),
       deadline_(loop.timers(), [this] { on_deadline(); }),
       pending_(std::move(rest)) {
   sessions_.add(*this);
+  stream_->set_owner(this);
   deadline_.expires_after(kSilence);
   if (sessions_.draining()) close(CloseCode::kGoingAway, "the demo service stops");
   go_on();
@@ -98,62 +99,45 @@ void EchoSession::go_on() {
   }
   if (close_sent_ && close_received_ && !shut_down_) {
     shut_down_ = true;
-    net::SystemError ignored;
-    socket_.shutdown(net::TcpSocket::shutdown_send, ignored);
+    stream_->end_output();
   }
-  wait_to_read();
+  stream_->wait_to_read();
 }
 
 // Writes what can be written now. False when the peer has to read first, or is gone.
 bool EchoSession::flush() {
-  if (waiting_to_write_) return false;
+  if (writing_) return false;
   while (sent_ < out_.size()) {
-    net::SystemError error;
-    sent_ += socket_.write_some(net::asio::buffer(out_.data() + sent_, out_.size() - sent_), error);
-    if (error == net::asio::error::would_block) {
-      wait_to_write();
+    const net::Io put = stream_->write(out_.data() + sent_, out_.size() - sent_);
+    if (put.status == net::Io::Status::kWouldBlock) {
+      writing_ = true;
+      stream_->wait_to_write();
       return false;
     }
-    if (error) {
+    if (put.status == net::Io::Status::kFailed) {
       end();
       return false;
     }
+    sent_ += put.bytes;
   }
   out_.clear();
   sent_ = 0;
   return true;
 }
 
-void EchoSession::wait_to_write() {
-  waiting_to_write_ = true;
-  socket_.async_wait(net::TcpSocket::wait_write, [this](const net::SystemError& error) {
-    if (ended_) return;
-    waiting_to_write_ = false;
-    if (error) return end();
-    go_on();
-  });
+void EchoSession::on_writable() {
+  writing_ = false;
+  go_on();
 }
 
-void EchoSession::wait_to_read() {
-  if (waiting_to_read_) return;
-  waiting_to_read_ = true;
-  socket_.async_wait(net::TcpSocket::wait_read, [this](const net::SystemError& error) {
-    if (ended_) return;
-    waiting_to_read_ = false;
-    if (error) return end();
-    read_some();
-  });
-}
-
-void EchoSession::read_some() {
+void EchoSession::on_readable() {
   const std::size_t before = pending_.size();
   pending_.resize(before + kReadBytes);
-  net::SystemError error;
-  const std::size_t n =
-      socket_.read_some(net::asio::buffer(pending_.data() + before, kReadBytes), error);
-  pending_.resize(before + n);
-  if (error && error != net::asio::error::would_block) return end();
-  if (n != 0 && !close_sent_) {
+  const net::Io got = stream_->read(pending_.data() + before, kReadBytes);
+  pending_.resize(before + got.bytes);
+  using Status = net::Io::Status;
+  if (got.status == Status::kEnded || got.status == Status::kFailed) return end();
+  if (got.bytes != 0 && !close_sent_) {
     pinged_ = false;
     deadline_.expires_after(kSilence);
   }
@@ -172,8 +156,7 @@ void EchoSession::end() {
   if (ended_) return;
   ended_ = true;
   deadline_.cancel();
-  net::SystemError ignored;
-  socket_.close(ignored);
+  stream_->close();
   sessions_.remove(*this);
   loop_.post([self = std::unique_ptr<EchoSession>(this)] {});
 }

@@ -12,14 +12,15 @@
 
 #include "net/loop.h"
 #include "net/session.h"
+#include "net/stream.h"
 #include "wire/websocket/reader.h"
 
 namespace weir::demo {
 
-class EchoSession final : public net::Session {
+class EchoSession final : public net::Session, private net::Stream::Owner {
  public:
   // `rest` are bytes that arrived behind the handshake.
-  EchoSession(net::Loop& loop, net::SessionSet& sessions, net::TcpSocket socket, std::string rest);
+  EchoSession(net::Loop& loop, net::SessionSet& sessions, net::StreamPtr stream, std::string rest);
 
   void drain() override;
   void abort() override { end(); }
@@ -32,15 +33,14 @@ class EchoSession final : public net::Session {
 
   void go_on();
   bool flush();
-  void wait_to_read();
-  void wait_to_write();
-  void read_some();
+  void on_readable() override;
+  void on_writable() override;
   void on_deadline();
   void end();
 
   net::Loop& loop_;
   net::SessionSet& sessions_;
-  net::TcpSocket socket_;
+  const net::StreamPtr stream_;
   net::Deadline deadline_;
   websocket::Reader reader_{websocket::Sender::kClient};
   std::string pending_;          // bytes not yet understood
@@ -51,8 +51,7 @@ class EchoSession final : public net::Session {
   bool close_sent_ = false;      // nothing is sent behind it
   bool close_received_ = false;  // nor read
   bool shut_down_ = false;
-  bool waiting_to_read_ = false;
-  bool waiting_to_write_ = false;
+  bool writing_ = false;  // waits for the peer to read
   bool ended_ = false;
 };
 

@@ -81,9 +81,9 @@ void answer_websocket(const http1::RequestHead& head, http::Response& response) 
   }
   response.status = 101;
   websocket::append_handshake_headers(response.headers, handshake.key);
-  response.upgrade = [](net::Loop& loop, net::SessionSet& sessions, net::TcpSocket socket,
+  response.upgrade = [](net::Loop& loop, net::SessionSet& sessions, net::StreamPtr stream,
                         std::string rest) {
-    new EchoSession(loop, sessions, std::move(socket), std::move(rest));  // owns itself
+    new EchoSession(loop, sessions, std::move(stream), std::move(rest));  // owns itself
   };
 }
 

@@ -25,8 +25,8 @@ Result<std::unique_ptr<Gateway>> Gateway::open(net::Loops& loops, engine::Engine
   Result<std::unique_ptr<net::Server>> server = net::Server::open(
       loops, std::move(options),
       [&workers = gateway->workers_](net::Loop& loop, net::SessionSet& sessions,
-                                     net::TcpSocket socket, const net::Endpoint& peer) {
-        Session::start(*workers[loop.index()], sessions, std::move(socket), peer);
+                                     net::Transport transport, const IpAddress& peer) {
+        Session::start(*workers[loop.index()], sessions, std::move(transport), peer);
       });
   if (!server) return server.error();
   gateway->server_ = std::move(*server);

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "net/server.h"
-
 namespace weir::gateway {
 namespace {
 
@@ -27,21 +25,21 @@ http1::Limits limits_of(const policy::Gateway& settings) {
 
 }  // namespace
 
-void Session::start(Worker& worker, net::SessionSet& sessions, net::TcpSocket socket,
-                    const net::Endpoint& peer) {
+void Session::start(Worker& worker, net::SessionSet& sessions, net::Transport transport,
+                    const IpAddress& peer) {
   const policy::Policy& policy = worker.policy();
   if (!policy.gateway) return;  // a reload never takes the listener away; closes the socket
-  auto* session = new Session(worker, sessions, std::move(socket), peer, *policy.gateway);
+  auto* session = new Session(worker, sessions, std::move(transport), peer, *policy.gateway);
   session->await_input();
 }
 
-Session::Session(Worker& worker, net::SessionSet& sessions, net::TcpSocket socket,
-                 const net::Endpoint& peer, const policy::Gateway& settings)
+Session::Session(Worker& worker, net::SessionSet& sessions, net::Transport transport,
+                 const IpAddress& peer, const policy::Gateway& settings)
     : worker_(worker),
       sessions_(sessions),
-      peer_(net::ip_of(peer)),
+      peer_(peer),
       peer_text_(peer_.to_string()),
-      client_(new net::Connection(worker.loop, std::move(socket),
+      client_(new net::Connection(worker.loop, std::move(transport),
                                   std::max<std::size_t>(settings.max_header_bytes, 64 * 1024))),
       parser_(limits_of(settings)),
       timeouts_(settings.timeouts),

@@ -36,8 +36,8 @@ namespace weir::gateway {
 class Session final : public net::Session, public net::Connection::Owner, public Exchange::Owner {
  public:
   // Owns itself from here to the end of the connection.
-  static void start(Worker& worker, net::SessionSet& sessions, net::TcpSocket socket,
-                    const net::Endpoint& peer);
+  static void start(Worker& worker, net::SessionSet& sessions, net::Transport transport,
+                    const IpAddress& peer);
 
   // net::Session
   void drain() override;
@@ -66,8 +66,8 @@ class Session final : public net::Session, public net::Connection::Owner, public
     kClosed,
   };
 
-  Session(Worker& worker, net::SessionSet& sessions, net::TcpSocket socket,
-          const net::Endpoint& peer, const policy::Gateway& settings);
+  Session(Worker& worker, net::SessionSet& sessions, net::Transport transport,
+          const IpAddress& peer, const policy::Gateway& settings);
 
   // session.cc: the connection
   void advance();

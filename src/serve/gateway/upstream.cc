@@ -47,10 +47,10 @@ void ConnectAttempt::try_next(net::SystemError last) {
     if (self->owner_ == nullptr) return;
     if (failed) return self->try_next(failed);
     net::SystemError ignored;
-    self->socket_.non_blocking(true, ignored);
+    self->socket_.native_non_blocking(true, ignored);
+    net::Transport transport(net::FileDescriptor(self->socket_.release(ignored)));
     Owner* const owner = std::exchange(self->owner_, nullptr);
-    owner->on_connected(
-        new net::Connection(self->loop_, std::move(self->socket_), self->max_input_));
+    owner->on_connected(new net::Connection(self->loop_, std::move(transport), self->max_input_));
   });
 }
 

@@ -11,8 +11,8 @@ Result<std::unique_ptr<net::Server>> open(net::Loops& loops, Options options, Me
   const auto offered = std::make_shared<const Methods>(std::move(methods));
   return net::Server::open(loops, std::move(listener),
                            [settings, offered](net::Loop& loop, net::SessionSet& sessions,
-                                               net::TcpSocket socket, const net::Endpoint&) {
-                             new Session(loop, sessions, std::move(socket), *settings,
+                                               net::Transport transport, const IpAddress&) {
+                             new Session(loop, sessions, std::move(transport), *settings,
                                          *offered);  // owns itself
                            });
 }

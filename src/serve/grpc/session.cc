@@ -1,7 +1,5 @@
 #include "serve/grpc/session.h"
 
-#include <sys/socket.h>
-
 #include <algorithm>
 
 #include "serve/grpc/answer.h"
@@ -11,16 +9,10 @@
 namespace weir::grpc {
 namespace {
 
-constexpr std::size_t kScratchBytes = 64 * 1024;
 constexpr int kReadsPerTurn = 8;  // then others get theirs
 constexpr std::size_t kMaxUnsent = 64 * 1024;
 constexpr std::size_t kMaxUnsentMessages = 4 << 20;
 constexpr double kIdleFramesPerSecond = 100;
-
-char* scratch() {
-  static thread_local char buffer[kScratchBytes];
-  return buffer;
-}
 
 }  // namespace
 
@@ -43,11 +35,11 @@ void Reply::end(Status status, std::string_view text) const {
   handle_->session->wake();
 }
 
-Session::Session(net::Loop& loop, net::SessionSet& sessions, net::TcpSocket socket,
+Session::Session(net::Loop& loop, net::SessionSet& sessions, net::Transport transport,
                  const Options& options, const Methods& methods)
     : loop_(loop),
       sessions_(sessions),
-      socket_(std::move(socket)),
+      stream_(new net::Stream(loop, std::move(transport))),
       options_(options),
       methods_(methods),
       limits_{options.max_message, options.max_header_bytes},
@@ -58,6 +50,7 @@ Session::Session(net::Loop& loop, net::SessionSet& sessions, net::TcpSocket sock
       idle_frames_at_(loop.timers().now_ns()) {
   sessions_.add(*this);
   handle_->session = this;
+  stream_->set_owner(this);
   if (http2_ == nullptr) {
     end();
   } else {
@@ -89,17 +82,6 @@ void Session::on_ping_ack() {
                         NGHTTP2_NO_ERROR, nullptr, 0);
 }
 
-void Session::wait_to_read() {
-  if (reading_) return;
-  reading_ = true;
-  socket_.async_wait(net::TcpSocket::wait_read, [this](const net::SystemError& error) {
-    reading_ = false;
-    if (ended_) return;
-    if (error) return end();
-    on_readable();
-  });
-}
-
 void Session::on_readable() {
   if (writing_) return;  // the peer has to read first
   in_turn_ = true;
@@ -112,15 +94,14 @@ void Session::on_readable() {
 
 // Takes what one read brings. False when nothing is left to do in this turn.
 bool Session::read_once() {
-  net::SystemError error;
-  const std::size_t n = socket_.read_some(net::asio::buffer(scratch(), kScratchBytes), error);
-  if (error == net::asio::error::would_block) return false;
-  if (error) {
+  const net::Io got = stream_->read(net::scratch(), net::kScratchBytes);
+  if (got.status == net::Io::Status::kWouldBlock) return false;
+  if (got.status != net::Io::Status::kMoved) {
     end();
     return false;
   }
-  feed({scratch(), n});
-  return !ended_ && n == kScratchBytes;
+  feed({net::scratch(), got.bytes});
+  return !ended_ && stream_->readable();
 }
 
 void Session::feed(std::string_view bytes) {
@@ -139,8 +120,7 @@ void Session::refuse_other_protocol() {
   constexpr std::string_view kAnswer =
       "HTTP/1.1 505 HTTP Version Not Supported\r\nConnection: close\r\nContent-Length: 61\r\n\r\n"
       "this port speaks gRPC: HTTP/2 with prior knowledge, not this\n";
-  net::SystemError ignored;
-  socket_.write_some(net::asio::buffer(kAnswer.data(), kAnswer.size()), ignored);
+  stream_->write(kAnswer.data(), kAnswer.size());
   end();
 }
 
@@ -274,14 +254,13 @@ bool Session::flush() {
   while (true) {
     if (sent_ == out_.size() && !gather()) return true;
     while (sent_ < out_.size()) {
-      net::SystemError error;
-      const auto rest = net::asio::buffer(out_.data() + sent_, out_.size() - sent_);
-      sent_ += socket_.write_some(rest, error);
-      if (error == net::asio::error::would_block) return false;
-      if (error) {
+      const net::Io put = stream_->write(out_.data() + sent_, out_.size() - sent_);
+      if (put.status == net::Io::Status::kWouldBlock) return false;
+      if (put.status == net::Io::Status::kFailed) {
         end();
         return false;
       }
+      sent_ += put.bytes;
     }
   }
 }
@@ -316,17 +295,17 @@ void Session::settle() {
   set_deadline();
   if (!all_sent) {
     writing_ = true;
-    return socket_.async_wait(net::TcpSocket::wait_write, [this](const net::SystemError& error) {
-      if (ended_) return;
-      if (error) return end();
-      writing_ = false;
-      settle();
-    });
+    return stream_->wait_to_write();
   }
   out_ = {};
   const bool over = nghttp2_session_want_read(http2_) == 0;
   if (over) return end();
-  wait_to_read();
+  stream_->wait_to_read();
+}
+
+void Session::on_writable() {
+  writing_ = false;
+  settle();
 }
 
 void Session::set_deadline() {
@@ -363,8 +342,7 @@ void Session::end() {
   handle_->session = nullptr;
   deadline_.cancel();
   while (!streams_.empty()) close_stream(streams_.front());
-  net::SystemError ignored;
-  socket_.close(ignored);
+  stream_->close();
   sessions_.remove(*this);
   loop_.post([self = std::unique_ptr<Session>(this)] {});
 }

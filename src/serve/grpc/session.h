@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "net/server.h"
+#include "net/stream.h"
 #include "net/timer_wheel.h"
 #include "serve/grpc/method.h"
 #include "serve/grpc/server.h"
@@ -26,10 +27,10 @@ namespace weir::grpc {
 
 struct SessionCallbacks;
 
-class Session final : public net::Session {
+class Session final : public net::Session, private net::Stream::Owner {
  public:
-  Session(net::Loop& loop, net::SessionSet& sessions, net::TcpSocket socket, const Options& options,
-          const Methods& methods);
+  Session(net::Loop& loop, net::SessionSet& sessions, net::Transport transport,
+          const Options& options, const Methods& methods);
   ~Session() override;
 
   void drain() override;
@@ -45,8 +46,8 @@ class Session final : public net::Session {
   friend struct SessionCallbacks;
   using Streams = boost::intrusive::list<Stream, boost::intrusive::constant_time_size<true>>;
 
-  void wait_to_read();
-  void on_readable();
+  void on_readable() override;
+  void on_writable() override;
   bool read_once();
   void feed(std::string_view bytes);
   void refuse_other_protocol();
@@ -74,7 +75,7 @@ class Session final : public net::Session {
 
   net::Loop& loop_;
   net::SessionSet& sessions_;
-  net::TcpSocket socket_;
+  const net::StreamPtr stream_;
   const Options& options_;
   const Methods& methods_;
   const StreamLimits limits_;
@@ -91,7 +92,6 @@ class Session final : public net::Session {
   std::int64_t idle_frames_at_ = 0;
   bool greeted_ = false;  // the client has said something in HTTP/2
   bool in_turn_ = false;
-  bool reading_ = false;  // waits for the peer to write
   bool wake_posted_ = false;
   bool writing_ = false;  // waits for the peer to read
   bool closing_ = false;  // after what is to be sent

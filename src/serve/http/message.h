@@ -11,6 +11,7 @@
 #include "base/ip.h"
 #include "net/loop.h"
 #include "net/session.h"
+#include "net/stream.h"
 #include "wire/http1/request.h"
 
 namespace weir::http {
@@ -28,9 +29,9 @@ struct Request {
 };
 
 // Takes the connection over once the answer has been sent: makes a net::Session that adds itself to
-// `sessions` and owns the socket. `rest` is what the client has already sent behind its request.
+// `sessions` and owns the stream. `rest` is what the client has already sent behind its request.
 using Upgrade = std::function<void(net::Loop& loop, net::SessionSet& sessions,
-                                   net::TcpSocket socket, std::string rest)>;
+                                   net::StreamPtr stream, std::string rest)>;
 
 struct Response {
   int status = 200;

@@ -21,8 +21,8 @@ Result<std::unique_ptr<net::Server>> open(net::Loops& loops, Options options,
   const auto answer = std::make_shared<const AsyncHandler>(std::move(handler));
   return net::Server::open(loops, std::move(listener),
                            [settings, answer](net::Loop& loop, net::SessionSet& sessions,
-                                              net::TcpSocket socket, const net::Endpoint& peer) {
-                             new Session(loop, sessions, std::move(socket), peer, *settings,
+                                              net::Transport transport, const IpAddress& peer) {
+                             new Session(loop, sessions, std::move(transport), peer, *settings,
                                          *answer);  // owns itself
                            });
 }

@@ -1,7 +1,5 @@
 #include "serve/http/session.h"
 
-#include <sys/socket.h>
-
 #include "serve/http/problem.h"
 #include "wire/http1/date.h"
 #include "wire/http1/writer.h"
@@ -9,16 +7,9 @@
 namespace weir::http {
 namespace {
 
-constexpr std::size_t kScratchBytes = 64 * 1024;
 constexpr int kReadsPerTurn = 8;  // then others get theirs
-constexpr std::size_t kMaxDiscard = 1 << 20;
 constexpr Duration kLingerTime = std::chrono::seconds(2);
 constexpr Duration kDrainGrace = std::chrono::seconds(1);
-
-char* scratch() {
-  static thread_local char buffer[kScratchBytes];
-  return buffer;
-}
 
 }  // namespace
 
@@ -26,19 +17,20 @@ void Response::add_header(std::string_view name, std::string_view value) {
   http1::append_parsed_header(headers, name, value);
 }
 
-Session::Session(net::Loop& loop, net::SessionSet& sessions, net::TcpSocket socket,
-                 const net::Endpoint& peer, const Options& options, const AsyncHandler& handler)
+Session::Session(net::Loop& loop, net::SessionSet& sessions, net::Transport transport,
+                 const IpAddress& peer, const Options& options, const AsyncHandler& handler)
     : loop_(loop),
       sessions_(sessions),
-      socket_(std::move(socket)),
+      stream_(new net::Stream(loop, std::move(transport))),
       options_(options),
       handler_(handler),
-      peer_(net::ip_of(peer)),
+      peer_(peer),
       deadline_(loop.timers(), [this] { on_deadline(); }),
       parser_(options.head) {
   sessions_.add(*this);
   deadline_.expires_after(options_.request_timeout);
-  wait_to_read();
+  stream_->set_owner(this);
+  stream_->wait_to_read();
 }
 
 // A request may be on its way already: an idle connection has a moment to bring it, is answered,
@@ -47,17 +39,12 @@ void Session::drain() {
   if (idle() && !answering_ && out_.empty()) deadline_.expires_after(kDrainGrace);
 }
 
-void Session::wait_to_read() {
-  socket_.async_wait(net::TcpSocket::wait_read, [this](const net::SystemError& error) {
-    if (ended_) return;
-    if (error) return end();
-    lingering_ ? discard() : on_readable();
-  });
+void Session::on_readable() {
+  lingering_ ? discard() : read_requests();
 }
 
-void Session::on_readable() {
-  for (int i = 0; i < kReadsPerTurn; ++i) {
-    if (!read_once()) return;
+void Session::read_requests() {
+  for (int i = 0; i < kReadsPerTurn && stream_->readable() && read_once(); ++i) {
     if (closing_ || writing_ || answering_ || upgrade_) break;
   }
   settle();
@@ -65,19 +52,14 @@ void Session::on_readable() {
 
 // Takes what one read brings. False when nothing is left to do in this turn.
 bool Session::read_once() {
-  net::SystemError error;
-  const std::size_t n = socket_.read_some(net::asio::buffer(scratch(), kScratchBytes), error);
-  if (error == net::asio::error::would_block) {
-    settle();
-    return false;
-  }
-  if (error) {
+  const net::Io got = stream_->read(net::scratch(), net::kScratchBytes);
+  if (got.status == net::Io::Status::kWouldBlock) return false;
+  if (got.status != net::Io::Status::kMoved) {
     // The peer sends no more. What it is still owed goes out first.
     closing_ = true;
-    settle();
     return false;
   }
-  feed({scratch(), n});
+  feed({net::scratch(), got.bytes});
   return true;
 }
 
@@ -241,7 +223,7 @@ void Session::switch_protocols(Response& response) {
 void Session::hand_over() {
   ended_ = true;
   deadline_.cancel();
-  upgrade_(loop_, sessions_, std::move(socket_), std::move(pending_));
+  upgrade_(loop_, sessions_, stream_, std::move(pending_));
   sessions_.remove(*this);
   destroy();
 }
@@ -249,19 +231,19 @@ void Session::hand_over() {
 // Writes what can be written now. False when the peer has to read first, or is gone.
 bool Session::flush() {
   while (sent_ < out_.size()) {
-    net::SystemError error;
-    sent_ += socket_.write_some(net::asio::buffer(out_.data() + sent_, out_.size() - sent_), error);
-    if (error == net::asio::error::would_block) {
+    const net::Io put = stream_->write(out_.data() + sent_, out_.size() - sent_);
+    if (put.status == net::Io::Status::kWouldBlock) {
       wait_to_write();
       return false;
     }
-    if (error) {
+    if (put.status == net::Io::Status::kFailed) {
       end();
       return false;
     }
+    sent_ += put.bytes;
   }
   out_.clear();
-  if (out_.capacity() > kScratchBytes) out_.shrink_to_fit();
+  if (out_.capacity() > net::kScratchBytes) out_.shrink_to_fit();
   sent_ = 0;
   return true;
 }
@@ -271,11 +253,7 @@ void Session::wait_to_write() {
   writing_ = true;
   in_request_ = false;
   deadline_.expires_after(options_.idle_timeout);
-  socket_.async_wait(net::TcpSocket::wait_write, [this](const net::SystemError& error) {
-    if (ended_) return;
-    if (error) return end();
-    on_writable();
-  });
+  stream_->wait_to_write();
 }
 
 void Session::on_writable() {
@@ -299,9 +277,9 @@ void Session::settle() {
   } while (consume_pending());
   if (upgrade_) return hand_over();
   if (closing_) return linger();
-  if (pending_.empty() && pending_.capacity() > kScratchBytes) pending_.shrink_to_fit();
+  if (pending_.empty() && pending_.capacity() > net::kScratchBytes) pending_.shrink_to_fit();
   set_read_deadline();
-  wait_to_read();
+  stream_->wait_to_read();
 }
 
 // Nothing is read meanwhile: a client that pipelines waits in the kernel's buffer.
@@ -326,20 +304,14 @@ void Session::set_read_deadline() {
 void Session::linger() {
   if (lingering_) return;
   lingering_ = true;
-  net::SystemError ignored;
-  socket_.shutdown(net::TcpSocket::shutdown_send, ignored);
+  stream_->end_output();
   deadline_.expires_after(kLingerTime);
-  wait_to_read();
+  stream_->wait_to_read();
 }
 
 void Session::discard() {
-  for (int i = 0; i < kReadsPerTurn; ++i) {
-    net::SystemError error;
-    discarded_ += socket_.read_some(net::asio::buffer(scratch(), kScratchBytes), error);
-    if (error == net::asio::error::would_block) break;
-    if (error || discarded_ > kMaxDiscard) return end();
-  }
-  wait_to_read();
+  if (!stream_->discard()) return end();
+  stream_->wait_to_read();
 }
 
 void Session::on_deadline() {
@@ -353,8 +325,7 @@ void Session::end() {
   if (ended_) return;
   ended_ = true;
   deadline_.cancel();
-  net::SystemError ignored;
-  socket_.close(ignored);
+  stream_->close();
   sessions_.remove(*this);
   if (!answering_) destroy();  // else the answer, which comes for certain, does it
 }

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "net/server.h"
+#include "net/stream.h"
 #include "net/timer_wheel.h"
 #include "serve/http/message.h"
 #include "serve/http/server.h"
@@ -19,17 +20,18 @@
 
 namespace weir::http {
 
-class Session final : public net::Session {
+class Session final : public net::Session, private net::Stream::Owner {
  public:
-  Session(net::Loop& loop, net::SessionSet& sessions, net::TcpSocket socket,
-          const net::Endpoint& peer, const Options& options, const AsyncHandler& handler);
+  Session(net::Loop& loop, net::SessionSet& sessions, net::Transport transport,
+          const IpAddress& peer, const Options& options, const AsyncHandler& handler);
 
   void drain() override;
   void abort() override { end(); }
 
  private:
-  void wait_to_read();
-  void on_readable();
+  void on_readable() override;
+  void on_writable() override;
+  void read_requests();
   bool read_once();
   void feed(std::string_view arrived);
   std::size_t consume(std::string_view data);
@@ -46,7 +48,6 @@ class Session final : public net::Session {
 
   bool flush();
   void wait_to_write();
-  void on_writable();
   void settle();
   bool consume_pending();
   void wait_for_answer();
@@ -61,7 +62,7 @@ class Session final : public net::Session {
 
   net::Loop& loop_;
   net::SessionSet& sessions_;
-  net::TcpSocket socket_;
+  const net::StreamPtr stream_;
   const Options& options_;
   const AsyncHandler& handler_;
   const IpAddress peer_;
@@ -74,7 +75,6 @@ class Session final : public net::Session {
   std::size_t body_used_ = 0;   // bytes of the chunked body that are decoded
   std::string out_;             // answers
   std::size_t sent_ = 0;        // of out_
-  std::size_t discarded_ = 0;   // while lingering
   Upgrade upgrade_;             // after what is in out_
   bool continue_sent_ = false;  // 100 Continue, for the request at hand
   bool closing_ = false;        // after what is in out_

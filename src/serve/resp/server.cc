@@ -20,8 +20,8 @@ Result<std::unique_ptr<net::Server>> open(net::Loops& loops, Options options, Se
       std::make_shared<const Shared>(Shared{std::move(options), Commands(services)});
   return net::Server::open(loops, std::move(listener),
                            [shared](net::Loop& loop, net::SessionSet& sessions,
-                                    net::TcpSocket socket, const net::Endpoint&) {
-                             new Session(loop, sessions, std::move(socket), shared->options,
+                                    net::Transport transport, const IpAddress&) {
+                             new Session(loop, sessions, std::move(transport), shared->options,
                                          shared->commands);  // owns itself
                            });
 }

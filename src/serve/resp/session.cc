@@ -8,15 +8,8 @@
 namespace weir::resp {
 namespace {
 
-constexpr std::size_t kScratchBytes = 64 * 1024;
 constexpr int kReadsPerTurn = 8;  // then others get theirs
-constexpr std::size_t kMaxDiscard = 1 << 20;
 constexpr Duration kLingerTime = std::chrono::seconds(2);
-
-char* scratch() {
-  static thread_local char buffer[kScratchBytes];
-  return buffer;
-}
 
 std::uint64_t next_id() {
   static std::atomic<std::uint64_t> last{0};
@@ -25,11 +18,11 @@ std::uint64_t next_id() {
 
 }  // namespace
 
-Session::Session(net::Loop& loop, net::SessionSet& sessions, net::TcpSocket socket,
+Session::Session(net::Loop& loop, net::SessionSet& sessions, net::Transport transport,
                  const Options& options, const Commands& table)
     : loop_(loop),
       sessions_(sessions),
-      socket_(std::move(socket)),
+      stream_(new net::Stream(loop, std::move(transport))),
       options_(options),
       commands_(table),
       deadline_(loop.timers(), [this] { on_deadline(); }),
@@ -38,7 +31,8 @@ Session::Session(net::Loop& loop, net::SessionSet& sessions, net::TcpSocket sock
   Client::commands = &commands_;
   sessions_.add(*this);
   set_deadline();
-  wait_to_read();
+  stream_->set_owner(this);
+  stream_->wait_to_read();
 }
 
 // Commands that have come are answered; then the connection ends.
@@ -47,22 +41,17 @@ void Session::drain() {
   if (!in_turn_ && !writing_ && !lingering_) settle();
 }
 
-void Session::wait_to_read() {
-  if (reading_) return;
-  reading_ = true;
-  socket_.async_wait(net::TcpSocket::wait_read, [this](const net::SystemError& error) {
-    reading_ = false;
-    if (ended_) return destroy();
-    if (error) return end();
-    lingering_ ? discard() : on_readable();
-  });
+void Session::on_readable() {
+  if (!lingering_) return read_commands();
+  if (!stream_->discard()) return end();
+  stream_->wait_to_read();
 }
 
-void Session::on_readable() {
+void Session::read_commands() {
   if (writing_ || !may_consume()) return;  // settle() asks again
   in_turn_ = true;
   now = commands_.now();
-  for (int i = 0; i < kReadsPerTurn && read_once(); ++i) {
+  for (int i = 0; i < kReadsPerTurn && read_once() && may_consume(); ++i) {
   }
   in_turn_ = false;
   if (!ended_) settle();
@@ -70,16 +59,15 @@ void Session::on_readable() {
 
 // Takes what one read brings. False when nothing is left to do in this turn.
 bool Session::read_once() {
-  net::SystemError error;
-  const std::size_t n = socket_.read_some(net::asio::buffer(scratch(), kScratchBytes), error);
-  if (error == net::asio::error::would_block) return false;
-  if (error) {
+  const net::Io got = stream_->read(net::scratch(), net::kScratchBytes);
+  if (got.status == net::Io::Status::kWouldBlock) return false;
+  if (got.status != net::Io::Status::kMoved) {
     // The peer sends no more. What it has asked and is owed goes out first.
     peer_done_ = true;
     return false;
   }
-  feed({scratch(), n});
-  return n == kScratchBytes && may_consume();
+  feed({net::scratch(), got.bytes});
+  return stream_->readable();
 }
 
 void Session::feed(std::string_view arrived) {
@@ -144,19 +132,19 @@ void Session::on_reply(Replies::Place place) {
 bool Session::flush() {
   std::string& out = replies.ready();
   while (sent_ < out.size()) {
-    net::SystemError error;
-    sent_ += socket_.write_some(net::asio::buffer(out.data() + sent_, out.size() - sent_), error);
-    if (error == net::asio::error::would_block) {
+    const net::Io put = stream_->write(out.data() + sent_, out.size() - sent_);
+    if (put.status == net::Io::Status::kWouldBlock) {
       wait_to_write();
       return false;
     }
-    if (error) {
+    if (put.status == net::Io::Status::kFailed) {
       end();
       return false;
     }
+    sent_ += put.bytes;
   }
   out.clear();
-  if (out.capacity() > kScratchBytes) out.shrink_to_fit();
+  if (out.capacity() > net::kScratchBytes) out.shrink_to_fit();
   sent_ = 0;
   return true;
 }
@@ -164,12 +152,12 @@ bool Session::flush() {
 void Session::wait_to_write() {
   writing_ = true;
   deadline_.expires_after(options_.idle_timeout);
-  socket_.async_wait(net::TcpSocket::wait_write, [this](const net::SystemError& error) {
-    writing_ = false;
-    if (ended_) return destroy();
-    if (error) return end();
-    settle();
-  });
+  stream_->wait_to_write();
+}
+
+void Session::on_writable() {
+  writing_ = false;
+  settle();
 }
 
 // The end of a turn: sends, and decides what to wait for next.
@@ -179,10 +167,10 @@ void Session::settle() {
   } while (consume_pending());
   const bool all_run = quitting || (peer_done_ && may_consume());
   if (all_run && replies.waiting() == 0) return peer_done_ ? end() : linger();
-  if (pending_.empty() && pending_.capacity() > kScratchBytes) pending_.shrink_to_fit();
+  if (pending_.empty() && pending_.capacity() > net::kScratchBytes) pending_.shrink_to_fit();
   if (!may_consume()) return deadline_.cancel();  // the next reply wakes us
   set_deadline();
-  if (!peer_done_) wait_to_read();
+  if (!peer_done_) stream_->wait_to_read();
 }
 
 void Session::set_deadline() {
@@ -208,35 +196,23 @@ void Session::on_deadline() {
 void Session::linger() {
   if (lingering_) return;
   lingering_ = true;
-  net::SystemError ignored;
-  socket_.shutdown(net::TcpSocket::shutdown_send, ignored);
+  stream_->end_output();
   deadline_.expires_after(kLingerTime);
-  wait_to_read();
-}
-
-void Session::discard() {
-  for (int i = 0; i < kReadsPerTurn; ++i) {
-    net::SystemError error;
-    discarded_ += socket_.read_some(net::asio::buffer(scratch(), kScratchBytes), error);
-    if (error == net::asio::error::would_block) break;
-    if (error || discarded_ > kMaxDiscard) return end();
-  }
-  wait_to_read();
+  stream_->wait_to_read();
 }
 
 void Session::end() {
   if (ended_) return;
   ended_ = true;
   deadline_.cancel();
-  net::SystemError ignored;
-  socket_.close(ignored);
+  stream_->close();
   sessions_.remove(*this);
   destroy();
 }
 
-// Once nothing refers to the session any more: no wait, no post, no decision.
+// Once nothing refers to the session any more: no post, no decision.
 void Session::destroy() {
-  if (reading_ || writing_ || wake_posted_ || in_turn_ || replies.waiting() > 0 || destroying_) {
+  if (wake_posted_ || in_turn_ || replies.waiting() > 0 || destroying_) {
     return;
   }
   destroying_ = true;

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "net/server.h"
+#include "net/stream.h"
 #include "net/timer_wheel.h"
 #include "serve/resp/client.h"
 #include "serve/resp/commands.h"
@@ -19,10 +20,10 @@
 
 namespace weir::resp {
 
-class Session final : public net::Session, private Client {
+class Session final : public net::Session, private Client, private net::Stream::Owner {
  public:
-  Session(net::Loop& loop, net::SessionSet& sessions, net::TcpSocket socket, const Options& options,
-          const Commands& commands);
+  Session(net::Loop& loop, net::SessionSet& sessions, net::Transport transport,
+          const Options& options, const Commands& commands);
 
   void drain() override;
   void abort() override { end(); }
@@ -30,8 +31,9 @@ class Session final : public net::Session, private Client {
  private:
   void on_reply(Replies::Place place) override;
 
-  void wait_to_read();
-  void on_readable();
+  void on_readable() override;
+  void on_writable() override;
+  void read_commands();
   bool read_once();
   void feed(std::string_view arrived);
   std::size_t consume(std::string_view data);
@@ -45,25 +47,22 @@ class Session final : public net::Session, private Client {
   void set_deadline();
   void on_deadline();
   void linger();
-  void discard();
   void end();
   void destroy();
 
   net::Loop& loop_;
   net::SessionSet& sessions_;
-  net::TcpSocket socket_;
+  const net::StreamPtr stream_;
   const Options& options_;
   const Commands& commands_;
   net::Deadline deadline_;
 
   CommandParser parser_;
-  std::string pending_;        // the unfinished command, and those that wait for room
-  std::size_t sent_ = 0;       // of replies.ready()
-  std::size_t discarded_ = 0;  // while lingering
-  bool in_command_ = false;    // its deadline runs
+  std::string pending_;      // the unfinished command, and those that wait for room
+  std::size_t sent_ = 0;     // of replies.ready()
+  bool in_command_ = false;  // its deadline runs
   bool in_turn_ = false;
   bool wake_posted_ = false;
-  bool reading_ = false;
   bool peer_done_ = false;  // it sends no more
   bool lingering_ = false;
   bool writing_ = false;
