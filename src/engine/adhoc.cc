@@ -4,10 +4,13 @@
 #include <string>
 #include <unordered_map>
 #include <utility>
-#include <vector>
+
+#include "base/at_rest.h"
 
 namespace weir::engine {
 namespace {
+
+constexpr std::size_t kMaxKeptKeyBytes = 1024;
 
 using RulePtr = std::shared_ptr<const limit::Rule>;
 
@@ -57,35 +60,15 @@ struct Pending {
   store::Charge charge;
   store::Answer answer;
   Adhoc::Done done;
-};
 
-class PendingPool {
- public:
-  static Pending* take() {
-    auto& pool = of_this_thread();
-    if (pool.empty()) return new Pending;
-    Pending* pending = pool.back().release();
-    pool.pop_back();
-    return pending;
-  }
-  static void give_back(Pending* pending) {
-    std::unique_ptr<Pending> owned(pending);
-    owned->rule.reset();
-    owned->done = nullptr;
-    if (owned->key.capacity() > kMaxKept) owned->key = {};
-    auto& pool = of_this_thread();
-    if (pool.size() < kMaxPooled) pool.push_back(std::move(owned));
-  }
-
- private:
-  static constexpr std::size_t kMaxPooled = 256;
-  static constexpr std::size_t kMaxKept = 1024;
-
-  static std::vector<std::unique_ptr<Pending>>& of_this_thread() {
-    static thread_local std::vector<std::unique_ptr<Pending>> pool;
-    return pool;
+  void clear() {
+    rule.reset();
+    done = nullptr;
+    if (key.capacity() > kMaxKeptKeyBytes) key = {};
   }
 };
+
+using PendingPool = AtRest<Pending, 256>;
 
 void finish(Pending* pending) {
   const Adhoc::Done done = std::move(pending->done);
@@ -94,7 +77,7 @@ void finish(Pending* pending) {
     answer.verdict = Verdict{};
     answer.verdict.quota = answer.verdict.remaining = pending->rule->quota();
   }
-  PendingPool::give_back(pending);
+  PendingPool::give(std::unique_ptr<Pending>(pending));
   done(answer);
 }
 
@@ -106,7 +89,7 @@ Result<bool> Adhoc::decide(const Call& call, Instant now, Done done) {
   numbers.keeps_time = true;
   Result<RulePtr> rule = rules.find(numbers);
   if (!rule) return rule.error();
-  Pending* pending = PendingPool::take();
+  Pending* const pending = PendingPool::take().release();  // finish() takes it back
   pending->rule = *std::move(rule);
   pending->family = call.family;
   pending->key = call.key;

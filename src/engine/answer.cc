@@ -1,10 +1,10 @@
 #include "engine/answer.h"
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 
 #include "base/check.h"
+#include "base/fixed_text.h"
 #include "base/wide.h"
 #include "engine/compiled_policy.h"
 #include "engine/rate_limit_item.h"
@@ -17,6 +17,10 @@ constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 constexpr int kUnavailable = 503;
 constexpr std::uint64_t kUnavailableRetrySeconds = 1;  // the store is probed that often
 
+// One object of JSON: at most two names of 64 bytes, and a dozen members.
+using Piece = FixedText<1024>;
+using VerdictText = FixedText<256>;  // five numbers of at most 20 digits, and their names
+
 const policy::Response& response_of(const Decision& decision) {
   return decision.policy->policy().response;
 }
@@ -24,11 +28,6 @@ const policy::Response& response_of(const Decision& decision) {
 bool sends(const Decision& decision, policy::HeaderFamily family) {
   const auto& families = response_of(decision).headers;
   return std::find(families.begin(), families.end(), family) != families.end();
-}
-
-void append_number(std::string& out, std::uint64_t value) {
-  char digits[20];
-  out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
 }
 
 // Whether the verdict's numbers were asked of a store and mean something.
@@ -87,7 +86,7 @@ void visit_listed(const Decision& decision, Visit visit) {
 }
 
 // `"login";r=0;t=10`
-void append_state_item(std::string& out, const Decision& decision, const LimitDecision& one) {
+void append_state_item(ItemText& out, const Decision& decision, const LimitDecision& one) {
   const Verdict& verdict = one.verdict;
   out += '"';
   out += one.name;
@@ -102,7 +101,7 @@ void append_state_item(std::string& out, const Decision& decision, const LimitDe
   if (grows) append_integer_parameter(out, "t", ceil_seconds(verdict.next_after));
 }
 
-void append_json_name(std::string& out, const LimitDecision* named) {
+void append_json_name(Piece& out, const LimitDecision* named) {
   if (named == nullptr) {
     out += "null";
     return;
@@ -112,7 +111,7 @@ void append_json_name(std::string& out, const LimitDecision* named) {
   out += '"';
 }
 
-void append_message(std::string& out, const Decision& decision,
+void append_message(Piece& out, const Decision& decision,
                     std::optional<std::uint64_t> retry_after) {
   const LimitDecision* named = decision.named_limit();
   if (decision.reason == Reason::kLimiterUnavailable) {
@@ -128,20 +127,34 @@ void append_message(std::string& out, const Decision& decision,
   }
   if (!retry_after) return;
   out += ", retry after ";
-  append_number(out, *retry_after);
+  out.add_number(*retry_after);
   out += 's';
 }
 
+// "9.4"; see append_exact_seconds.
+template <typename Text>
+void add_exact_seconds(Text& out, Duration duration) {
+  const std::int64_t ns = duration.count();
+  out.add_number(static_cast<std::uint64_t>(ns / kNsPerSecond));
+  auto rest = static_cast<std::uint32_t>(ns % kNsPerSecond);
+  if (rest == 0) return;
+  char digits[9];
+  for (int i = 8; i >= 0; --i, rest /= 10) digits[i] = static_cast<char>('0' + rest % 10);
+  const std::string_view fraction(digits, 9);
+  out += '.';
+  out += fraction.substr(0, fraction.find_last_not_of('0') + 1);
+}
+
 // `"quota":5,"remaining":0,"retry_after":9.4,...`: what the whole decision and each limit show.
-void append_verdict(std::string& out, const LimitDecision* one) {
+void append_verdict(VerdictText& out, const LimitDecision* one) {
   const bool numbers = one != nullptr && has_numbers(*one);
   const auto field = [&](std::string_view key, std::uint64_t value) {
     out += key;
-    numbers ? append_number(out, value) : void(out += "null");
+    numbers ? out.add_number(value) : void(out += "null");
   };
   const auto seconds = [&](std::string_view key, Duration value) {
     out += key;
-    append_exact_seconds(out, value);
+    add_exact_seconds(out, value);
   };
   const Verdict verdict = numbers ? one->verdict : Verdict{};
   field(",\"quota\":", verdict.quota);
@@ -156,7 +169,7 @@ void append_verdict(std::string& out, const LimitDecision* one) {
   seconds(",\"reset_after\":", verdict.reset_after);
 }
 
-void append_origin(std::string& out, Source source, Reason reason) {
+void append_origin(Piece& out, Source source, Reason reason) {
   out += ",\"source\":\"";
   out += to_string(source);
   out += "\",\"reason\":\"";
@@ -164,15 +177,16 @@ void append_origin(std::string& out, Source source, Reason reason) {
   out += '"';
 }
 
-void append_limit_json(std::string& out, const LimitDecision& one) {
+// `verdict`: what append_verdict says of it.
+void append_limit_json(Piece& out, const LimitDecision& one, std::string_view verdict) {
   out += "{\"allowed\":";
   out += one.verdict.allowed() ? "true" : "false";
   out += ",\"limit\":\"";
   out += one.name;
   out += '"';
-  append_verdict(out, &one);
+  out += verdict;
   out += ",\"delay\":";
-  append_exact_seconds(out, one.verdict.delay);
+  add_exact_seconds(out, one.verdict.delay);
   append_origin(out, one.source, one.reason);
   if (one.shadow) out += ",\"shadow\":true";
   out += '}';
@@ -195,17 +209,28 @@ std::optional<std::uint64_t> retry_after_seconds(const Decision& decision) {
 
 void AnswerHeaders::open(std::string_view name) {
   WEIR_CHECK(size_ < kMaxLines, "every line of an answer has its slot");
+  FixedText<32> start;
+  start += name;
+  start += ": ";
+  buffer_ += start.view();
   slots_[size_] = {name, buffer_.size(), 0};
 }
 
 void AnswerHeaders::close() {
   slots_[size_++].end = buffer_.size();
+  buffer_ += "\r\n";
 }
 
 void AnswerHeaders::add_number(std::string_view name, std::uint64_t value) {
-  open(name);
-  append_number(buffer_, value);
-  close();
+  WEIR_CHECK(size_ < kMaxLines, "every line of an answer has its slot");
+  FixedText<64> line;
+  line += name;
+  line += ": ";
+  const std::size_t begin = buffer_.size() + line.view().size();
+  line.add_number(value);
+  slots_[size_++] = {name, begin, buffer_.size() + line.view().size()};
+  line += "\r\n";
+  buffer_ += line.view();
 }
 
 void AnswerHeaders::fill(const Decision& decision) {
@@ -241,8 +266,10 @@ void AnswerHeaders::add_ratelimit(const Decision& decision) {
   close();
   open("RateLimit");
   visit_listed(decision, [&](const LimitDecision& one, bool first) {
-    if (!first) buffer_ += ", ";
-    append_state_item(buffer_, decision, one);
+    ItemText item;
+    if (!first) item += ", ";
+    append_state_item(item, decision, one);
+    buffer_ += item.view();
   });
   close();
 }
@@ -268,13 +295,7 @@ AnswerHeaders::Line AnswerHeaders::operator[](std::size_t i) const {
 }
 
 void AnswerHeaders::append_to(std::string& out) const {
-  for (std::size_t i = 0; i < size_; ++i) {
-    const Line line = (*this)[i];
-    out += line.name;
-    out += ": ";
-    out += line.value;
-    out += "\r\n";
-  }
+  out += buffer_;
 }
 
 bool is_rate_limit_header(std::string_view name) {
@@ -293,49 +314,54 @@ void append_refusal_body(const Decision& decision, std::string& out) {
   WEIR_CHECK(!decision.allowed, "only a refused request is told that it was");
   const bool unavailable = decision.reason == Reason::kLimiterUnavailable;
   const auto retry_after = retry_after_seconds(decision);
-  out += "{\"code\":\"";
-  out += unavailable ? "LIMITER_UNAVAILABLE" : "RATE_LIMITED";
-  out += "\",\"message\":\"";
-  append_message(out, decision, retry_after);
-  out += "\",\"limit\":";
-  append_json_name(out, decision.named_limit());
-  out += ",\"retry_after\":";
-  retry_after ? append_number(out, *retry_after) : void(out += "null");
+  Piece body;
+  body += "{\"code\":\"";
+  body += unavailable ? "LIMITER_UNAVAILABLE" : "RATE_LIMITED";
+  body += "\",\"message\":\"";
+  append_message(body, decision, retry_after);
+  body += "\",\"limit\":";
+  append_json_name(body, decision.named_limit());
+  body += ",\"retry_after\":";
+  retry_after ? body.add_number(*retry_after) : void(body += "null");
   if (decision.reason != Reason::kNone && !unavailable) {
-    out += ",\"reason\":\"";
-    out += to_string(decision.reason);
-    out += '"';
+    body += ",\"reason\":\"";
+    body += to_string(decision.reason);
+    body += '"';
   }
-  out += '}';
+  body += '}';
+  out += body.view();
 }
 
 void append_exact_seconds(std::string& out, Duration duration) {
-  const std::int64_t ns = duration.count();
-  append_number(out, static_cast<std::uint64_t>(ns / kNsPerSecond));
-  auto rest = static_cast<std::uint32_t>(ns % kNsPerSecond);
-  if (rest == 0) return;
-  char digits[9];
-  for (int i = 8; i >= 0; --i, rest /= 10) digits[i] = static_cast<char>('0' + rest % 10);
-  const std::string_view fraction(digits, 9);
-  out += '.';
-  out += fraction.substr(0, fraction.find_last_not_of('0') + 1);
+  FixedText<32> text;
+  add_exact_seconds(text, duration);
+  out += text.view();
 }
 
 void append_check_json(const Decision& decision, std::string_view id, std::string& out) {
-  out += "{\"allowed\":";
-  out += decision.allowed ? "true" : "false";
-  out += ",\"limit\":";
-  append_json_name(out, decision.named_limit());
-  append_verdict(out, decision.named_limit());
-  out += ",\"delay\":";
-  append_exact_seconds(out, decision.delay);
-  append_origin(out, decision.source, decision.reason);
-  out += ",\"id\":\"";
+  const LimitDecision* const named = decision.named_limit();
+  VerdictText named_verdict;
+  append_verdict(named_verdict, named);
+  Piece head;
+  head += "{\"allowed\":";
+  head += decision.allowed ? "true" : "false";
+  head += ",\"limit\":";
+  append_json_name(head, named);
+  head += named_verdict.view();
+  head += ",\"delay\":";
+  add_exact_seconds(head, decision.delay);
+  append_origin(head, decision.source, decision.reason);
+  head += ",\"id\":\"";
+  out += head.view();
   out += id;
   out += "\",\"limits\":[";
-  for (std::size_t i = 0; i < decision.limits.size(); ++i) {
-    if (i > 0) out += ',';
-    append_limit_json(out, decision.limits[i]);
+  for (const LimitDecision& one : decision.limits) {
+    Piece piece;
+    if (&one != &decision.limits.front()) piece += ',';
+    VerdictText verdict;
+    if (&one != named) append_verdict(verdict, &one);
+    append_limit_json(piece, one, &one == named ? named_verdict.view() : verdict.view());
+    out += piece.view();
   }
   out += "]}";
 }

@@ -47,6 +47,7 @@ class AnswerHeaders {
   void append_to(std::string& out) const;
 
  private:
+  // Where a line's value stands in buffer_.
   struct Slot {
     std::string_view name;
     std::size_t begin = 0;
@@ -60,7 +61,7 @@ class AnswerHeaders {
   void add_ratelimit(const Decision& decision);
   void add_shadow(const Decision& decision);
 
-  std::string buffer_;
+  std::string buffer_;  // every line, whole
   std::array<Slot, kMaxLines> slots_;
   std::size_t size_ = 0;
 };

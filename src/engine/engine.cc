@@ -16,6 +16,7 @@ using store::Answer;
 using store::Charge;
 
 constexpr std::size_t kKeyBytes = 120;  // room for the keys of most requests
+constexpr std::size_t kMaxKeptKeyBytes = 4096;
 
 // Meets one limit: its key, its numbers, its cost. Nothing is added when the request lacks the key
 // and the limit skips such requests.
@@ -100,18 +101,14 @@ void finish(store::Store& store, LocalShare& local, std::unique_ptr<Pending> pen
   count(*pending, decision);
   decision.at = admission.at;
   if (admission.admitted && !decision.allowed) refund_charged(store, *pending, admission.at);
-  const Engine::Done done = std::move(pending->done);
-  Decision answer = std::move(decision);
+  pending->done(std::move(decision));
   PendingPool::give(std::move(pending));
-  done(std::move(answer));
 }
 
 // Requests that no store is asked about.
 void answer_at_once(std::unique_ptr<Pending> pending) {
-  const Engine::Done done = std::move(pending->done);
-  Decision answer = std::move(pending->decision);
+  pending->done(std::move(pending->decision));
   PendingPool::give(std::move(pending));
-  done(std::move(answer));
 }
 
 // Whether an enforcing limit refuses before the store is asked: then nothing is charged.
@@ -127,6 +124,16 @@ void keep_missing_keys_only(Pending& pending) {
 }
 
 }  // namespace
+
+void Decision::clear() {
+  std::string kept_keys = std::move(keys);
+  std::vector<LimitDecision> kept_limits = std::move(limits);
+  *this = Decision{};
+  kept_keys.clear();
+  kept_limits.clear();
+  if (kept_keys.capacity() <= kMaxKeptKeyBytes) keys = std::move(kept_keys);
+  limits = std::move(kept_limits);
+}
 
 Engine::Engine(store::Store& store, metrics::Registry* registry)
     : store_(store), registry_(registry), local_(std::make_unique<LocalShare>()) {}

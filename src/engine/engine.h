@@ -66,6 +66,9 @@ struct Decision {
   std::string keys;                   // of the limits met, one after the other (engine/key.h)
   std::shared_ptr<const CompiledPolicy> policy;  // keeps the views above alive
 
+  // Forgets all, keeps the memory of `limits` and of keys of a usual length.
+  void clear();
+
   const LimitDecision* named_limit() const { return named < 0 ? nullptr : &limits[named]; }
   std::string_view key_of(const LimitDecision& limit) const {
     return std::string_view(keys).substr(limit.key_begin, limit.key_size);
@@ -90,8 +93,8 @@ class Engine {
   std::shared_ptr<const CompiledPolicy> current() const;
 
   // Told the decision, once: before decide() returns where the store answers at once, else later on
-  // the calling thread's loop.
-  using Done = std::function<void(Decision decision)>;
+  // the calling thread's loop. WHY a reference: who only reads it leaves its memory to the next.
+  using Done = std::function<void(Decision&& decision)>;
 
   // Decides one request. `cost` replaces the limits' own cost when given (0 is a peek). A request
   // that meets more than 64 counters is refused as limiter_unavailable.

@@ -5,10 +5,9 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <utility>
 #include <vector>
 
+#include "base/at_rest.h"
 #include "engine/compiled_policy.h"
 #include "engine/engine.h"
 #include "store/store.h"
@@ -39,7 +38,7 @@ struct Pending {
   Engine::Done done;
 
   void clear() {
-    decision = Decision{};
+    decision.clear();
     candidates.clear();
     met.clear();
     charges.clear();
@@ -48,29 +47,7 @@ struct Pending {
   }
 };
 
-// Pendings that this thread has used and may use again. Bounded.
-class PendingPool {
- public:
-  static std::unique_ptr<Pending> take() {
-    auto& pool = instance();
-    if (pool.empty()) return std::make_unique<Pending>();
-    auto pending = std::move(pool.back());
-    pool.pop_back();
-    return pending;
-  }
-  static void give(std::unique_ptr<Pending> pending) {
-    auto& pool = instance();
-    pending->clear();
-    if (pool.size() < kMax) pool.push_back(std::move(pending));
-  }
-
- private:
-  static constexpr std::size_t kMax = 64;
-  static std::vector<std::unique_ptr<Pending>>& instance() {
-    thread_local std::vector<std::unique_ptr<Pending>> pool;
-    return pool;
-  }
-};
+using PendingPool = AtRest<Pending>;
 
 // Whether a counter needs no store.
 inline bool is_unlimited(const Counter& counter) {

@@ -1,17 +1,14 @@
 #include "engine/rate_limit_item.h"
 
-#include <charconv>
-
 #include "base/wide.h"
 
 namespace weir::engine {
 namespace {
 
-constexpr std::uint64_t kMaxInteger = 999'999'999'999'999;
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 
 std::uint64_t clamped(Wide value) {
-  return value > kMaxInteger ? kMaxInteger : static_cast<std::uint64_t>(value);
+  return value > kMaxItemInteger ? kMaxItemInteger : static_cast<std::uint64_t>(value);
 }
 
 struct Shown {
@@ -78,24 +75,17 @@ struct ShowNumbers {
 
 }  // namespace
 
-void append_integer_parameter(std::string& out, std::string_view key, std::uint64_t value) {
-  char digits[20];
-  const auto end = std::to_chars(digits, digits + sizeof digits, clamped(value)).ptr;
-  out += ';';
-  out += key;
-  out += '=';
-  out.append(digits, end);
-}
-
 void append_policy_item(std::string& out, std::string_view name, const Numbers& numbers,
                         std::uint64_t quota) {
   const Shown shown = std::visit(ShowNumbers{quota}, numbers);
-  out += '"';
-  out += name;
-  out += '"';
-  append_integer_parameter(out, "q", shown.quota);
-  if (algorithm_of(numbers) == Algorithm::kConcurrency) out += ";qu=\"concurrent-requests\"";
-  if (shown.window_s > 0) append_integer_parameter(out, "w", shown.window_s);
+  ItemText item;
+  item += '"';
+  item += name;
+  item += '"';
+  append_integer_parameter(item, "q", shown.quota);
+  if (algorithm_of(numbers) == Algorithm::kConcurrency) item += ";qu=\"concurrent-requests\"";
+  if (shown.window_s > 0) append_integer_parameter(item, "w", shown.window_s);
+  out += item.view();
 }
 
 }  // namespace weir::engine

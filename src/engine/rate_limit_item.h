@@ -11,10 +11,12 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "base/fixed_text.h"
 #include "weir/numbers.h"
 #include "weir/time.h"
 
@@ -24,8 +26,19 @@ namespace weir::engine {
 void append_policy_item(std::string& out, std::string_view name, const Numbers& numbers,
                         std::uint64_t quota);
 
+// The largest Integer of RFC 9651.
+inline constexpr std::uint64_t kMaxItemInteger = 999'999'999'999'999;
+
+// An item: a name of at most 64 bytes, and its parameters.
+using ItemText = FixedText<192>;
+
 // Appends `;key=value`, the value cut to what a field can say.
-void append_integer_parameter(std::string& out, std::string_view key, std::uint64_t value);
+inline void append_integer_parameter(ItemText& out, std::string_view key, std::uint64_t value) {
+  out += ';';
+  out += key;
+  out += '=';
+  out.add_number(std::min(value, kMaxItemInteger));
+}
 
 // Whole seconds, rounded up. REQUIRES: not negative.
 constexpr std::uint64_t ceil_seconds(Duration duration) {

@@ -7,6 +7,9 @@ namespace {
 
 using policy::Attribute;
 
+constexpr std::size_t kMaxKeptValues = 16;
+constexpr std::size_t kMaxKeptBytes = 1024;  // of one value
+
 BadField bad(const Attribute& attribute, std::string message) {
   return {"attributes." + policy::to_string(attribute), std::move(message)};
 }
@@ -20,7 +23,7 @@ std::optional<std::string> normalise(const Attribute& attribute, std::string_vie
     policy::PathBuffer buffer;
     const auto path = policy::normalise_path(target->path, policy.paths, buffer);
     if (!path) return path.error().message;
-    out = path->match;
+    out.assign(path->match);
     return std::nullopt;
   }
   if (attribute.kind == Attribute::Kind::kHost) {
@@ -36,8 +39,8 @@ std::optional<std::string> normalise(const Attribute& attribute, std::string_vie
 }  // namespace
 
 std::optional<std::string_view> SentAttributes::find(const Attribute& attribute) const {
-  for (const auto& [known, value] : values_) {
-    if (known == attribute) return value;
+  for (std::size_t i = 0; i < count_; ++i) {
+    if (values_[i].first == attribute) return values_[i].second;
   }
   return std::nullopt;
 }
@@ -66,17 +69,26 @@ std::optional<BadField> SentAttributes::add(const Attribute& attribute, std::str
       attribute.kind == Attribute::Kind::kUser || attribute.kind == Attribute::Kind::kTier;
   if (names_caller && value.empty()) return std::nullopt;
   if (find(attribute)) return bad(attribute, "is named twice, spelled differently");
-  std::string normal;
-  if (auto mistake = normalise(attribute, value, policy, normal)) {
+  Value& kept = next();
+  if (auto mistake = normalise(attribute, value, policy, kept.second)) {
     return bad(attribute, *std::move(mistake));
   }
-  values_.emplace_back(attribute, std::move(normal));
+  kept.first = attribute;
+  ++count_;
   return std::nullopt;
+}
+
+SentAttributes::Value& SentAttributes::next() {
+  return count_ == values_.size() ? values_.emplace_back() : values_[count_];
 }
 
 void SentAttributes::clear() {
   ip_.reset();
-  values_.clear();
+  if (values_.size() > kMaxKeptValues) values_.resize(kMaxKeptValues);
+  for (Value& value : values_) {
+    if (value.second.capacity() > kMaxKeptBytes) value.second = {};
+  }
+  count_ = 0;
 }
 
 }  // namespace weir::engine

@@ -32,12 +32,18 @@ class SentAttributes final : public Attributes {
   std::optional<BadField> add(const policy::Attribute& attribute, std::string_view value,
                               const policy::Policy& policy);
 
-  // Forgets all, keeps the memory.
+  // Forgets all, keeps the memory of values of a usual length.
   void clear();
 
  private:
+  using Value = std::pair<policy::Attribute, std::string>;
+
+  // Where the next value goes; it counts once count_ says so.
+  Value& next();
+
   std::optional<IpAddress> ip_;
-  std::vector<std::pair<policy::Attribute, std::string>> values_;
+  std::vector<Value> values_;  // the first count_; those behind are memory for more
+  std::size_t count_ = 0;
 };
 
 }  // namespace weir::engine

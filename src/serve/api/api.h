@@ -50,7 +50,8 @@ class Api {
 };
 
 // The endpoints. Each runs `done` once the response is filled.
-void check(const Api& api, const http::Request& request, http::Response& response, http::Done done);
+void check(const Api& api, const policy::Policy& policy, const http::Request& request,
+           http::Response& response, http::Done done);
 // /v1/limits/{name}/take, /refund (POST) and /keys (GET, DELETE); `rest` is "{name}/take".
 void limit_by_name(const Api& api, std::string_view rest, const http::Request& request,
                    http::Response& response, http::Done done);

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/at_rest.h"
 #include "engine/answer.h"
 #include "engine/compiled_policy.h"
 #include "engine/rate_limit_item.h"
@@ -15,7 +16,7 @@ namespace {
 
 constexpr std::string_view kAdhocFamily = "~adhoc";
 
-// What lives until the last decision of a request.
+// What lives until the last decision of a request. Used again by its thread.
 struct Asked {
   const Api* api = nullptr;
   http::Response* response = nullptr;
@@ -23,6 +24,13 @@ struct Asked {
   CheckBody body;
   std::vector<std::string> decisions;  // of a batch, as JSON
   std::size_t waiting = 0;
+
+  // What a batch has used may be large, and goes.
+  void clear() {
+    done = nullptr;
+    if (body.batch) body = {};
+    decisions = {};
+  }
 };
 
 void finish_batch(Asked& asked) {
@@ -39,9 +47,10 @@ void finish_batch(Asked& asked) {
 // One answer less to wait for; after the last, the request is answered.
 void told(Asked* asked) {
   if (--asked->waiting > 0) return;
-  const std::unique_ptr<Asked> owned(asked);
+  std::unique_ptr<Asked> owned(asked);
   if (asked->body.batch) finish_batch(*asked);
   const http::Done done = std::move(asked->done);
+  AtRest<Asked>::give(std::move(owned));
   done();
 }
 
@@ -90,11 +99,10 @@ void on_adhoc(Asked* asked, std::size_t index, const store::Answer& answer, Inst
 
 }  // namespace
 
-void check(const Api& api, const http::Request& request, http::Response& response,
-           http::Done done) {
-  auto asked = std::make_unique<Asked>();
-  const auto policy = api.engine().current();
-  if (const auto bad = read_check(request.body, policy->policy(), asked->body)) {
+void check(const Api& api, const policy::Policy& policy, const http::Request& request,
+           http::Response& response, http::Done done) {
+  auto asked = AtRest<Asked>::take();
+  if (const auto bad = read_check(request.body, policy, asked->body)) {
     return api.refuse(response, *bad, done);
   }
   asked->api = &api;
@@ -104,7 +112,7 @@ void check(const Api& api, const http::Request& request, http::Response& respons
   if (asked->body.batch) asked->decisions.resize(count);
   asked->waiting = count + 1;
   Asked* const raw = asked.release();  // told() deletes it after the last answer
-  const Instant now = api.now();
+  const Instant now = request.at ? *request.at : api.now();
   for (std::size_t i = 0; i < count; ++i) {
     const CheckRequest& one = raw->body.checks[i];
     if (!one.adhoc) {

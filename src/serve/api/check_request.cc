@@ -6,13 +6,13 @@
 
 #include "base/json.h"
 #include "policy/scalar.h"
+#include "serve/api/plain_check.h"
 
 namespace weir::api {
 namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t kMaxAttributes = 64;
 constexpr std::size_t kMaxKeyParts = 16;
 
 std::optional<BadField> read_attributes(const json::value& value, const policy::Policy& policy,
@@ -156,6 +156,17 @@ std::optional<BadField> read_key_parts(const json::value& value, std::vector<std
 
 std::optional<BadField> read_check(std::string_view body, const policy::Policy& policy,
                                    CheckBody& out) {
+  out.batch = false;
+  out.checks.resize(1);
+  out.checks.front().clear();
+  if (read_plain_check(body, policy, out.checks.front())) return std::nullopt;
+  return read_check_strictly(body, policy, out);
+}
+
+std::optional<BadField> read_check_strictly(std::string_view body, const policy::Policy& policy,
+                                            CheckBody& out) {
+  out.batch = false;
+  out.checks.clear();
   const auto parsed = parse_json(body);
   const json::object* object = nullptr;
   if (auto bad = read_object(parsed, object)) return bad;

@@ -27,9 +27,19 @@ struct CheckRequest {
   bool adhoc = false;
   std::string key;
   TokenBucket numbers;
+
+  // Forgets all, keeps the memory of attributes.
+  void clear() {
+    attributes.clear();
+    cost.reset();
+    adhoc = false;
+    key = {};
+    numbers = {};
+  }
 };
 
 inline constexpr std::size_t kMaxChecks = 1000;
+inline constexpr std::size_t kMaxAttributes = 64;
 inline constexpr std::size_t kMaxKeyBytes = 64 * 1024;
 
 // One check, or several: {"checks":[{...}, ...]}.
@@ -38,9 +48,12 @@ struct CheckBody {
   bool batch = false;
 };
 
-// Reads `body` into `out`; nothing when it is right.
+// Reads `body` into `out`, whose memory is used again; nothing when it is right.
 std::optional<BadField> read_check(std::string_view body, const policy::Policy& policy,
                                    CheckBody& out);
+// The same by the strict reader alone (plain_check.h).
+std::optional<BadField> read_check_strictly(std::string_view body, const policy::Policy& policy,
+                                            CheckBody& out);
 
 // {"key":["user-42"],"cost":1} of take and refund.
 struct KeyRequest {

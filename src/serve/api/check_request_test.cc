@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "serve/api/plain_check.h"
+
 namespace weir::api {
 namespace {
 
@@ -76,6 +78,68 @@ TEST(CheckRequest, NormalisesAddressesPathsAndHostsAsTheGatewayWould) {
   CheckBody absolute;
   EXPECT_FALSE(read_check(R"({"attributes":{"path":"http://h/a//b?x"}})", policy, absolute));
   EXPECT_EQ(absolute.checks[0].attributes.find(Attribute{Attribute::Kind::kPath, ""}), "/a/b");
+}
+
+TEST(PlainCheck, TakesWhatCanBeReadInOneWayAndDeclinesAllElse) {
+  struct Body {
+    const char* text;
+    bool taken;
+  };
+  const Body table[] = {
+      {R"({"attributes":{"ip":"203.0.113.7","path":"/a","plan":"free"},"cost":12})", true},
+      {" { \"cost\" : 0 , \"attributes\" : { } } \n", true},
+      {R"({"attributes":{},"cost":999999999999999999})", true},
+      {R"({"attributes":{},"cost":1000000000000000000})", false},  // right, but long
+      {R"({"attributes":{},"cost":01})", false},
+      {R"({"attributes":{},"cost":1.0})", false},
+      {R"({"attributes":{},"cost":1e3})", false},
+      {R"({"attributes":{},"cost":-1})", false},
+      {R"({"attributes":{},"cost":1,"cost":1})", false},
+      {R"({"attributes":{},"attributes":{}})", false},
+      {R"({"attributes":{"user":"","user":"b"}})", false},
+      {R"({"attributes":{"user":"a","user":"b"}})", false},
+      {R"({"attributes":{"ip":"1.2.3.4","ip":"1.2.3.4"}})", false},
+      {R"({"attributes":{"ip":"1.2.3"}})", false},
+      {R"({"attributes":{"user":"a\u0041"}})", false},
+      {"{\"attributes\":{\"user\":\"\xc3\xa4\"}}", false},
+      {"{\"attributes\":{\"user\":\"a\tb\"}}", false},
+      {R"({"attributes":{"user":"a",}})", false},
+      {R"({"attributes":{"user":"a"},})", false},
+      {R"({"attributes":{"user":"a"}} x)", false},
+      {R"({"attributes":{"user":"a")", false},
+      {R"({"attributes":{"user)", false},
+      {R"({"cost":1})", false},
+      {R"({"checks":[]})", false},
+      {"", false},
+  };
+  policy::Policy policy;
+  policy.attributes = {"plan"};
+  for (const Body& body : table) {
+    CheckRequest plain;
+    CheckBody strict;
+    EXPECT_EQ(read_plain_check(body.text, policy, plain), body.taken) << body.text;
+    const auto bad = read_check_strictly(body.text, policy, strict);
+    if (!body.taken) continue;
+    ASSERT_FALSE(bad) << body.text;
+    EXPECT_EQ(plain.cost, strict.checks[0].cost) << body.text;
+    EXPECT_EQ(plain.attributes.ip(), strict.checks[0].attributes.ip()) << body.text;
+  }
+}
+
+TEST(CheckRequest, AReaderThatIsUsedAgainKeepsNothingOfTheCallBefore) {
+  const policy::Policy policy;
+  const Attribute user{Attribute::Kind::kUser, ""};
+  CheckBody body;
+  ASSERT_FALSE(read_check(R"({"attributes":{"user":"a","ip":"1.2.3.4"},"cost":3})", policy, body));
+  ASSERT_FALSE(read_check(R"({"attributes":{"method":"GET"}})", policy, body));
+  EXPECT_EQ(body.checks[0].attributes.find(user), std::nullopt);
+  EXPECT_EQ(body.checks[0].attributes.ip(), std::nullopt);
+  EXPECT_EQ(body.checks[0].cost, std::nullopt);
+  ASSERT_FALSE(read_check(R"({"checks":[{"attributes":{}},{"attributes":{}}]})", policy, body));
+  ASSERT_FALSE(read_check(R"({"attributes":{"user":"b"}})", policy, body));
+  EXPECT_FALSE(body.batch);
+  ASSERT_EQ(body.checks.size(), 1u);
+  EXPECT_EQ(body.checks[0].attributes.find(user), "b");
 }
 
 TEST(CheckRequest, AdhocNumbersAreReadAsAPolicyWouldWriteThem) {

@@ -21,9 +21,9 @@ bool lacks_token(const policy::Policy& policy, const http::Request& request,
   return true;
 }
 
-void check_method(const Api& api, const http::Request& request, http::Response& response,
-                  http::Done done) {
-  if (request.method == "POST") return check(api, request, response, std::move(done));
+void check_method(const Api& api, const policy::Policy& policy, const http::Request& request,
+                  http::Response& response, http::Done done) {
+  if (request.method == "POST") return check(api, policy, request, response, std::move(done));
   response.add_header("Allow", "POST");
   api.refuse(response, 405, "only POST is answered here", {}, done);
 }
@@ -37,7 +37,7 @@ void route(const Api& api, const http::AsyncHandler& other, const http::Request&
   }
   if (lacks_token(policy->policy(), request, response)) return done();
   if (request.path == "/v1/check") {
-    return check_method(api, request, response, std::move(done));
+    return check_method(api, policy->policy(), request, response, std::move(done));
   }
   if (request.path.starts_with(kLimits)) {
     return limit_by_name(api, request.path.substr(kLimits.size()), request, response,

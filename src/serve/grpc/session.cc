@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "base/at_rest.h"
 #include "serve/grpc/answer.h"
 #include "serve/grpc/session_callbacks.h"
-#include "serve/grpc/stream_pool.h"
 
 namespace weir::grpc {
 namespace {
@@ -13,6 +13,8 @@ constexpr int kReadsPerTurn = 8;  // then others get theirs
 constexpr std::size_t kMaxUnsent = 64 * 1024;
 constexpr std::size_t kMaxUnsentMessages = 4 << 20;
 constexpr double kIdleFramesPerSecond = 100;
+
+using StreamsAtRest = AtRest<Stream, 256>;
 
 }  // namespace
 
@@ -129,8 +131,9 @@ Stream* Session::find(std::int32_t id) {
 }
 
 void Session::begin_stream(std::int32_t id) {
-  Stream* stream = StreamPool::take();
-  stream->reset(id, loop_.timers().now_ns());
+  Stream* const stream = StreamsAtRest::take().release();  // close_stream() takes it back
+  stream->id = id;
+  stream->began_ns = loop_.timers().now_ns();
   streams_.push_back(*stream);
   nghttp2_session_set_stream_user_data(http2_, id, stream);
 }
@@ -140,7 +143,7 @@ void Session::close_stream(Stream& stream) {
   unsent_ -= stream.out.size() - stream.sent;
   nghttp2_session_set_stream_user_data(http2_, stream.id, nullptr);
   streams_.erase(streams_.iterator_to(stream));
-  StreamPool::give_back(&stream);
+  StreamsAtRest::give(std::unique_ptr<Stream>(&stream));
   idle_frames_ = std::min<double>(idle_frames_ + 1, options_.max_idle_frames);
 }
 

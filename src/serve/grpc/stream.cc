@@ -5,7 +5,7 @@ namespace {
 
 constexpr std::size_t kKeptBytes = 4096;  // of a buffer, from one call to the next
 
-void clear(std::string& text) {
+void clear_text(std::string& text) {
   text.clear();
   if (text.capacity() > kKeptBytes) text.shrink_to_fit();
 }
@@ -30,13 +30,13 @@ Stream::Fault fault(Status status, std::string text) {
 
 }  // namespace
 
-void Stream::reset(std::int32_t new_id, std::int64_t now_ns) {
-  id = new_id;
-  began_ns = now_ns;
+void Stream::clear() {
+  id = 0;
+  began_ns = 0;
   method = nullptr;
   timeout.reset();
-  clear(in);
-  clear(out);
+  clear_text(in);
+  clear_text(out);
   sent = 0;
   request_done = handled = answering = ended = false;
   outcome = {};

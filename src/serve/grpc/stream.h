@@ -34,8 +34,8 @@ class Stream : public boost::intrusive::list_base_hook<> {
     std::string text;
   };
 
-  // Makes the stream as new, keeping what memory it has.
-  void reset(std::int32_t id, std::int64_t began_ns);
+  // Makes the stream as new, keeping memory of a usual size.
+  void clear();
 
   void add_header(std::string_view name, std::string_view value, const Methods& methods,
                   const StreamLimits& limits);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,6 +13,7 @@
 #include "net/loop.h"
 #include "net/session.h"
 #include "net/stream.h"
+#include "weir/time.h"
 #include "wire/http1/request.h"
 
 namespace weir::http {
@@ -26,6 +28,9 @@ struct Request {
   IpAddress peer;
   const http1::RequestHead* head = nullptr;  // all that was read of the head
   net::Loop* loop = nullptr;                 // the connection's
+  // When its bytes were read: once for all that one read brought. Nothing where the server has no
+  // clock.
+  std::optional<Instant> at;
 };
 
 // Takes the connection over once the answer has been sent: makes a net::Session that adds itself to
@@ -40,6 +45,8 @@ struct Response {
   std::string body;
   Upgrade upgrade;  // with status 101, and headers that say to what; there is no body then
 
+  // Makes it as new, keeping the memory of answers of a usual length.
+  void clear();
   // REQUIRES: neither holds CR, LF or NUL.
   void add_header(std::string_view name, std::string_view value);
 };

@@ -1,5 +1,6 @@
 #include "serve/http/session.h"
 
+#include "base/at_rest.h"
 #include "serve/http/problem.h"
 #include "wire/http1/date.h"
 #include "wire/http1/writer.h"
@@ -7,11 +8,22 @@
 namespace weir::http {
 namespace {
 
-constexpr int kReadsPerTurn = 8;  // then others get theirs
+constexpr int kReadsPerTurn = 8;             // then others get theirs
+constexpr std::size_t kMaxKeptBytes = 4096;  // of an answer's memory, for the next
 constexpr Duration kLingerTime = std::chrono::seconds(2);
 constexpr Duration kDrainGrace = std::chrono::seconds(1);
 
 }  // namespace
+
+void Response::clear() {
+  status = 200;
+  content_type = Response{}.content_type;
+  for (std::string* text : {&headers, &body}) {
+    text->clear();
+    if (text->capacity() > kMaxKeptBytes) text->shrink_to_fit();
+  }
+  upgrade = nullptr;
+}
 
 void Response::add_header(std::string_view name, std::string_view value) {
   http1::append_parsed_header(headers, name, value);
@@ -76,6 +88,7 @@ void Session::feed(std::string_view arrived) {
 // Answers every whole request at the front; returns how many bytes they took.
 std::size_t Session::consume(std::string_view data) {
   std::size_t done = 0;
+  read_clock();
   while (!closing_ && !answering_ && !upgrade_ && done < data.size() &&
          out_.size() - sent_ < options_.max_unsent) {
     const std::size_t used = consume_request(data.substr(done));
@@ -83,6 +96,11 @@ std::size_t Session::consume(std::string_view data) {
     done += used;
   }
   return closing_ && !answering_ ? data.size() : done;
+}
+
+// Once for all requests at hand: a batch of them is one moment.
+void Session::read_clock() {
+  if (options_.clock != nullptr) at_ = options_.clock->now();
 }
 
 std::size_t Session::consume_request(std::string_view data) {
@@ -163,14 +181,14 @@ void Session::allow_body(const http1::RequestHead& head, bool body_begun) {
 }
 
 void Session::ask(const http1::RequestHead& head, std::string_view body) {
-  const Request request{head.method, head.path, head.query, head.headers,
-                        body,        peer_,     &head,      &loop_};
+  const Request request{head.method, head.path, head.query, head.headers, body,
+                        peer_,       &head,     &loop_,     at_};
   keep_alive_ = head.keep_alive;
   client_is_1_0_ = head.minor_version == 0;
   head_only_ = head.method == "HEAD";
-  response_ = Response{};
+  response_ = AtRest<Response>::take();
   answering_ = asking_ = true;
-  handler_(request, response_, [this] { on_answer(); });
+  handler_(request, *response_, [this] { on_answer(); });
   asking_ = false;
 }
 
@@ -178,20 +196,19 @@ void Session::ask(const http1::RequestHead& head, std::string_view body) {
 void Session::on_answer() {
   answering_ = false;
   if (ended_) return destroy();
-  if (response_.upgrade) {
-    switch_protocols(response_);
+  if (response_->upgrade) {
+    switch_protocols(*response_);
   } else {
     if (!keep_alive_ || sessions_.draining()) closing_ = true;
-    append_response(response_, head_only_);
+    append_response(*response_, head_only_);
   }
+  AtRest<Response>::give(std::move(response_));
   if (!asking_) settle();
 }
 
 void Session::append_response(const Response& response, bool head_only) {
   http1::append_status_line(out_, response.status);
-  if (options_.clock != nullptr) {
-    http1::append_date_header(out_, options_.clock->now().wall_ns / 1'000'000'000);
-  }
+  if (at_) http1::append_date_header(out_, at_->wall_ns / 1'000'000'000);
   http1::append_parsed_header(out_, "Content-Type", response.content_type);
   http1::append_number_header(out_, "Content-Length", response.body.size());
   if (closing_) {
@@ -317,6 +334,7 @@ void Session::discard() {
 void Session::on_deadline() {
   if (lingering_ || writing_) return end();
   if (idle()) return linger();
+  read_clock();
   fail(408, "the request did not arrive in time");
   settle();
 }

@@ -7,6 +7,8 @@
 
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -42,6 +44,7 @@ class Session final : public net::Session, private net::Stream::Owner {
   void ask(const http1::RequestHead& head, std::string_view body);
   void on_answer();
   void append_response(const Response& response, bool head_only);
+  void read_clock();
   void fail(int status, std::string_view message);
   void switch_protocols(Response& response);
   void hand_over();
@@ -70,21 +73,22 @@ class Session final : public net::Session, private net::Stream::Owner {
 
   http1::RequestParser parser_;
   http1::ChunkedDecoder chunks_;
-  std::string pending_;         // the unfinished request
-  std::string body_;            // of a chunked request, decoded
-  std::size_t body_used_ = 0;   // bytes of the chunked body that are decoded
-  std::string out_;             // answers
-  std::size_t sent_ = 0;        // of out_
-  Upgrade upgrade_;             // after what is in out_
-  bool continue_sent_ = false;  // 100 Continue, for the request at hand
-  bool closing_ = false;        // after what is in out_
-  Response response_;           // to the request at hand
-  bool keep_alive_ = true;      // what it wants of the connection
-  bool head_only_ = false;      // it was a HEAD
-  bool client_is_1_0_ = false;  // it came by HTTP/1.0
-  bool asking_ = false;         // inside the handler's call
-  bool answering_ = false;      // the handler has yet to answer
-  bool in_request_ = false;     // its deadline runs
+  std::string pending_;                 // the unfinished request
+  std::string body_;                    // of a chunked request, decoded
+  std::size_t body_used_ = 0;           // bytes of the chunked body that are decoded
+  std::string out_;                     // answers
+  std::size_t sent_ = 0;                // of out_
+  Upgrade upgrade_;                     // after what is in out_
+  bool continue_sent_ = false;          // 100 Continue, for the request at hand
+  bool closing_ = false;                // after what is in out_
+  std::optional<Instant> at_;           // when the requests at hand were read
+  std::unique_ptr<Response> response_;  // to the request at hand
+  bool keep_alive_ = true;              // what it wants of the connection
+  bool head_only_ = false;              // it was a HEAD
+  bool client_is_1_0_ = false;          // it came by HTTP/1.0
+  bool asking_ = false;                 // inside the handler's call
+  bool answering_ = false;              // the handler has yet to answer
+  bool in_request_ = false;             // its deadline runs
   bool lingering_ = false;
   bool writing_ = false;  // waits for the peer to read
   bool ended_ = false;

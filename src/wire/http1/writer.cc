@@ -1,8 +1,7 @@
 #include "wire/http1/writer.h"
 
-#include <charconv>
-
 #include "base/check.h"
+#include "base/fixed_text.h"
 #include "wire/http1/characters.h"
 #include "wire/http1/scan.h"
 
@@ -63,6 +62,8 @@ constexpr Reason kReasons[] = {
     {505, "HTTP Version Not Supported"},
 };
 
+constexpr std::size_t kShortLine = 256;  // most are
+
 std::string_view phrase_of_class(int status) {
   switch (status / 100) {
     case 1:
@@ -88,6 +89,16 @@ bool is_field_value(std::string_view text) {
 }
 
 void append_line(std::string& out, std::string_view name, std::string_view value) {
+  const std::size_t size = name.size() + value.size() + 4;
+  if (size <= kShortLine) {
+    FixedText<kShortLine> line;
+    line += name;
+    line += ": ";
+    line += value;
+    line += "\r\n";
+    out += line.view();
+    return;
+  }
   out.append(name);
   out.append(": ");
   out.append(value);
@@ -104,15 +115,23 @@ std::string_view reason_phrase(int status) {
 }
 
 void append_status_line(std::string& out, int status) {
-  append_status_line(out, status, reason_phrase(status));
+  WEIR_CHECK(status >= 100 && status <= 999, "a status has three digits");
+  FixedText<64> line;
+  line += "HTTP/1.1 ";
+  line.add_number(static_cast<std::uint64_t>(status));
+  line += ' ';
+  line += reason_phrase(status);
+  line += "\r\n";
+  out += line.view();
 }
 
 void append_status_line(std::string& out, int status, std::string_view reason) {
+  if (!is_field_value(reason)) return append_status_line(out, status);
   WEIR_CHECK(status >= 100 && status <= 999, "a status has three digits");
   out.append("HTTP/1.1 ");
   append_number(out, static_cast<std::uint64_t>(status));
   out.push_back(' ');
-  out.append(is_field_value(reason) ? reason : reason_phrase(status));
+  out.append(reason);
   out.append("\r\n");
 }
 
@@ -132,10 +151,12 @@ bool append_header(std::string& out, std::string_view name, std::string_view val
 }
 
 void append_number_header(std::string& out, std::string_view name, std::uint64_t value) {
-  out.append(name);
-  out.append(": ");
-  append_number(out, value);
-  out.append("\r\n");
+  FixedText<96> line;
+  line += name;
+  line += ": ";
+  line.add_number(value);
+  line += "\r\n";
+  out += line.view();
 }
 
 void append_parsed_header(std::string& out, std::string_view name, std::string_view value) {
@@ -143,9 +164,9 @@ void append_parsed_header(std::string& out, std::string_view name, std::string_v
 }
 
 void append_number(std::string& out, std::uint64_t value) {
-  char digits[20];
-  const char* const end = std::to_chars(digits, digits + sizeof digits, value).ptr;
-  out.append(digits, static_cast<std::size_t>(end - digits));
+  FixedText<20> digits;
+  digits.add_number(value);
+  out += digits.view();
 }
 
 }  // namespace weir::http1

@@ -1,0 +1,41 @@
+// AtRest: things that a thread has used and may use again, so that their memory is not given back
+// and asked for with every request.
+//
+// Holds at most kMost; more are freed. THREADS: each has its own.
+
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace weir {
+
+// REQUIRES: T is made without arguments, and nothing but its memory outlasts T::clear().
+template <typename T, std::size_t kMost = 64>
+class AtRest {
+ public:
+  static std::unique_ptr<T> take() {
+    auto& kept = of_this_thread();
+    if (kept.empty()) return std::make_unique<T>();
+    auto thing = std::move(kept.back());
+    kept.pop_back();
+    return thing;
+  }
+
+  static void give(std::unique_ptr<T> thing) {
+    auto& kept = of_this_thread();
+    if (kept.size() == kMost) return;
+    thing->clear();
+    kept.push_back(std::move(thing));
+  }
+
+ private:
+  static std::vector<std::unique_ptr<T>>& of_this_thread() {
+    static thread_local std::vector<std::unique_ptr<T>> kept;
+    return kept;
+  }
+};
+
+}  // namespace weir
