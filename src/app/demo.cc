@@ -28,8 +28,11 @@ int run_demo(const DemoOptions& options) {
   std::printf("demo: http://%s echoes requests, /ws echoes WebSocket messages\nready\n",
               (*server)->address().c_str());
   std::fflush(stdout);
-  while (signals::wait() != signals::Event::kStop) {
-  }
+  net::Loop control(0);
+  bool stopped = false;
+  const signals::Watch watch(
+      control, [&stopped](signals::Event event) { stopped = event == signals::Event::kStop; });
+  control.run_until([&stopped] { return stopped; });
   drain_all({[&](auto done) { (*server)->drain(std::chrono::seconds(5), std::move(done)); }});
   loops.stop();
   return kExitOk;

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <variant>
 
+#include "base/log.h"
+
 namespace weir::app {
 namespace {
 
@@ -32,8 +34,11 @@ bool starts_afresh(const policy::NumberSet& now, const policy::NumberSet& next) 
 }
 
 template <typename Section>
-void keep(const std::optional<Section>& now, std::optional<Section>& next) {
-  if (!next) next = now;
+void keep(std::string_view name, const std::optional<Section>& now, std::optional<Section>& next) {
+  if (next || !now) return;
+  next = now;
+  log::warning("reload: the policy has no " + std::string(name) +
+               " any more; its listener ends at the next start");
 }
 
 }  // namespace
@@ -57,11 +62,15 @@ std::vector<std::string> limits_that_start_afresh(const policy::Policy& now,
 }
 
 void keep_open_listeners(const policy::Policy& now, policy::Policy& next) {
-  keep(now.gateway, next.gateway);
-  keep(now.api, next.api);
-  keep(now.resp, next.resp);
-  keep(now.grpc, next.grpc);
-  keep(now.admin, next.admin);
+  keep("gateway", now.gateway, next.gateway);
+  keep("api", now.api, next.api);
+  keep("resp", now.resp, next.resp);
+  keep("grpc", now.grpc, next.grpc);
+  keep("admin", now.admin, next.admin);
+}
+
+bool same_store(const policy::Store& now, const policy::Store& next) {
+  return now.url == next.url && now.max_keys == next.max_keys;
 }
 
 }  // namespace weir::app

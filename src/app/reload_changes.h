@@ -19,6 +19,10 @@ std::vector<std::string> limits_that_start_afresh(const policy::Policy& now,
 
 // A section whose listener stands open stays in force until the next start, also where the new
 // policy leaves it out: its requests are answered as before, and its token stays asked for.
+// Logged as a warning.
 void keep_open_listeners(const policy::Policy& now, policy::Policy& next);
+
+// Whether the store that is open is the one that `next` wants.
+bool same_store(const policy::Store& now, const policy::Store& next);
 
 }  // namespace weir::app

@@ -6,24 +6,20 @@
 
 #pragma once
 
-#include <atomic>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <vector>
 
 #include "app/command_line.h"
+#include "app/listeners.h"
 #include "app/store.h"
 #include "base/clock.h"
 #include "base/metrics.h"
 #include "engine/adhoc.h"
 #include "engine/engine.h"
 #include "net/loop.h"
-#include "net/server.h"
-#include "policy/load.h"
+#include "policy/policy.h"
+#include "serve/admin/control.h"
 #include "serve/admin/handler.h"
-#include "serve/gateway/gateway.h"
-#include "serve/grpc/rate_limiter.h"
 #include "weir/result.h"
 
 namespace weir::app {
@@ -33,8 +29,10 @@ class TestClock;
 class Runtime {
  public:
   // Puts the policy in force and opens every listener that it names; serves nothing yet.
+  // `control` answers the admin API, and outlives this.
   // ERRORS: what the policy's numbers, a listener or the test clock refuse.
-  static Result<std::unique_ptr<Runtime>> open(policy::Policy policy, const ServeOptions& options);
+  static Result<std::unique_ptr<Runtime>> open(policy::Policy policy, const ServeOptions& options,
+                                               admin::Control& control);
   ~Runtime();
 
   // One line a listener, and the policy in force.
@@ -43,20 +41,23 @@ class Runtime {
   // Finishes what is in flight, within the policy's `gateway.timeouts.drain`, and stops the loops.
   void stop();
 
-  // Puts a policy in force that has been loaded again, or keeps the one it has and says why.
-  void reload(const std::string& file);
+  // Puts another policy in force, and brings the listeners in line. ERRORS: what its numbers or a
+  // new listener's address refuse; then nothing has changed.
+  Result<bool> install(policy::Policy policy);
+
+  const Clock& clock() const { return *clock_; }
+  metrics::Registry& registry() { return registry_; }
+  const engine::Engine& engine() const { return *engine_; }
 
  private:
-  explicit Runtime(const ServeOptions& options);
+  Runtime(const ServeOptions& options, admin::Control& control);
 
   Result<bool> make_clock(const ServeOptions& options);
-  Result<bool> install(policy::Policy policy);
+  Result<std::shared_ptr<const engine::CompiledPolicy>> prepare(policy::Policy policy) const;
   std::string connect_store(const policy::Store& settings);
-  Result<bool> open_listeners(const policy::Policy& policy);
-  Result<bool> open_resp(const policy::Resp& section);
-  Result<bool> open_grpc(const policy::Grpc& section);
+  Result<bool> open_listeners();
+  http::AsyncHandler admin_handler();
   void add_gauges();
-  void refuse_reload(std::vector<std::string> reasons);
   admin::Readiness readiness() const;
 
   SystemClock system_clock_;
@@ -64,22 +65,15 @@ class Runtime {
   std::unique_ptr<TestClock> test_clock_;
 #endif
   const Clock* clock_ = &system_clock_;
+  admin::Control& control_;
   metrics::Registry registry_;
   net::Loops loops_;
   OpenedStore store_;
   std::string store_line_;  // what to tell of it at start
   std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<engine::Adhoc> adhoc_;
-  std::unique_ptr<grpc::RateLimiter> rate_limiter_;
-  std::unique_ptr<gateway::Gateway> gateway_;
-  std::unique_ptr<net::Server> api_;
-  std::unique_ptr<net::Server> resp_;
-  std::unique_ptr<net::Server> grpc_;
-  std::unique_ptr<net::Server> admin_;
-
-  std::atomic<std::uint64_t> generation_{0};
-  mutable std::mutex mutex_;
-  std::vector<std::string> reload_mistakes_;  // of the last reload, when it was refused; by mutex_
+  std::unique_ptr<Listeners> listeners_;
+  std::unique_ptr<Listeners::Opened> opened_;  // until start()
 };
 
 }  // namespace weir::app

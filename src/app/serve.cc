@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "app/flag_policy.h"
+#include "app/live/live_policy.h"
 #include "app/runtime.h"
 #include "app/signals.h"
 #include "app/validate.h"
@@ -10,10 +11,16 @@
 namespace weir::app {
 namespace {
 
+constexpr unsigned kControlLoop = 0;  // its number among its own: it serves no connection
+
 // The policy that the options name, or nothing once the mistakes are printed.
-std::optional<policy::Policy> load(const ServeOptions& options) {
-  if (options.policy_file.empty()) return policy_from_flags(options);
-  policy::Loaded loaded = policy::load_file(options.policy_file);
+std::optional<policy::Policy> load(const ServeOptions& options, LivePolicy& live) {
+  if (options.policy_file.empty()) {
+    std::optional<policy::Policy> policy = policy_from_flags(options);
+    if (policy) live.use(*policy);
+    return policy;
+  }
+  policy::Loaded loaded = live.load_first();
   print_findings(loaded);
   if (!loaded.policy) return std::nullopt;
   const policy::Policy& policy = *loaded.policy;
@@ -22,35 +29,51 @@ std::optional<policy::Policy> load(const ServeOptions& options) {
         stderr,
         "%s: nothing to serve: the policy names no listener; add gateway, api, resp, grpc or "
         "admin\n",
-        options.policy_file.c_str());
+        policy.file.c_str());
     return std::nullopt;
   }
   return std::move(loaded.policy);
 }
 
-void reload(Runtime& runtime, const ServeOptions& options) {
-  if (options.policy_file.empty()) {
-    std::fprintf(stderr, "weir: SIGHUP: there is no policy file to read again\n");
-    return;
-  }
-  runtime.reload(options.policy_file);
+// Until a signal ends it. This thread carries the control loop: what it does there, such as loading
+// a policy, no request waits for.
+void serve(Runtime& runtime, LivePolicy& live, net::Loop& control) {
+  live.start({runtime.clock(), runtime.registry(), runtime.engine(),
+              [&runtime](policy::Policy policy) { return runtime.install(std::move(policy)); }});
+  runtime.start();
+  runtime.print_start();
+  bool stopped = false;
+  const signals::Watch watch(control, [&](signals::Event event) {
+    if (event == signals::Event::kReload) return live.reload("SIGHUP");
+    stopped = true;
+  });
+  control.run_until([&stopped] { return stopped; });
+  live.stop();
+  runtime.stop();
+}
+
+int fail(const Error& error) {
+  std::fprintf(stderr, "weir: %s\n", error.message.c_str());
+  return error.code == ErrorCode::kInvalid ? kExitUsage : kExitFailed;
 }
 
 }  // namespace
 
 int run_serve(const ServeOptions& options) {
-  std::optional<policy::Policy> policy = load(options);
-  if (!policy) return kExitUsage;
   signals::block();
-  auto runtime = Runtime::open(std::move(*policy), options);
-  if (!runtime) {
-    std::fprintf(stderr, "weir: %s\n", runtime.error().message.c_str());
-    return runtime.error().code == ErrorCode::kInvalid ? kExitUsage : kExitFailed;
+  net::Loop control(kControlLoop);
+  std::unique_ptr<PolicySource> source;
+  if (!options.policy_file.empty()) {
+    auto opened = open_policy_source(control, options.policy_file);
+    if (!opened) return fail(opened.error());
+    source = std::move(*opened);
   }
-  (*runtime)->start();
-  (*runtime)->print_start();
-  while (signals::wait() == signals::Event::kReload) reload(**runtime, options);
-  (*runtime)->stop();
+  LivePolicy live(control, std::move(source));
+  std::optional<policy::Policy> policy = load(options, live);
+  if (!policy) return kExitUsage;
+  auto runtime = Runtime::open(std::move(*policy), options, live);
+  if (!runtime) return fail(runtime.error());
+  serve(**runtime, live, control);
   return kExitOk;
 }
 

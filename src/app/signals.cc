@@ -1,15 +1,26 @@
 #include "app/signals.h"
 
 #include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "base/check.h"
 
 namespace weir::app::signals {
 namespace {
 
-sigset_t awaited() {
+sigset_t stopping() {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGTERM);
   sigaddset(&set, SIGINT);
+  return set;
+}
+
+sigset_t awaited() {
+  sigset_t set = stopping();
   sigaddset(&set, SIGHUP);
   return set;
 }
@@ -22,18 +33,35 @@ void block() {
   signal(SIGPIPE, SIG_IGN);
 }
 
-Event wait() {
+Watch::Watch(net::Loop& loop, std::function<void(Event)> tell)
+    : tell_(std::move(tell)), descriptor_(loop.executor()) {
   const sigset_t set = awaited();
-  int number = 0;
-  while (sigwait(&set, &number) != 0) {
+  const int fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+  WEIR_CHECK(fd >= 0, "a program that has just started has a file descriptor left");
+  descriptor_.assign(fd);
+  wait();
+}
+
+void Watch::wait() {
+  descriptor_.async_wait(boost::asio::posix::descriptor_base::wait_read,
+                         [this](const net::SystemError& error) {
+                           if (error) return;
+                           take();
+                           wait();
+                         });
+}
+
+void Watch::take() {
+  signalfd_siginfo came{};
+  while (::read(descriptor_.native_handle(), &came, sizeof came) == sizeof came) {
+    if (came.ssi_signo == SIGHUP) {
+      tell_(Event::kReload);
+      continue;
+    }
+    const sigset_t set = stopping();
+    pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+    return tell_(Event::kStop);
   }
-  if (number == SIGHUP) return Event::kReload;
-  sigset_t stop;
-  sigemptyset(&stop);
-  sigaddset(&stop, SIGTERM);
-  sigaddset(&stop, SIGINT);
-  pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);
-  return Event::kStop;
 }
 
 }  // namespace weir::app::signals

@@ -1,19 +1,36 @@
-// Signals, as events of one thread: SIGTERM and SIGINT end the program, SIGHUP reloads.
+// Signals, as events of one loop: SIGTERM and SIGINT end the program, SIGHUP reloads.
 //
-// THREADS: block() before any thread is started, so that all of them inherit the mask; wait() from
-// the main thread.
+// THREADS: block() before any thread is started, so that all of them inherit the mask; a Watch is
+// its loop's.
 
 #pragma once
+
+#include <boost/asio/posix/basic_stream_descriptor.hpp>
+#include <functional>
+
+#include "net/loop.h"
 
 namespace weir::app::signals {
 
 enum class Event { kStop, kReload };
 
-// From here on the signals wait for wait(). SIGPIPE is ignored: a closed peer is an error of write.
+// From here on the signals wait for a Watch. SIGPIPE is ignored: a closed peer is an error of
+// write.
 void block();
 
-// Blocks until a signal comes. A second stop signal while the first is being obeyed ends the
+// Tells each signal that comes. A second stop signal while the first is being obeyed ends the
 // program at once (the default action is restored).
-Event wait();
+class Watch {
+ public:
+  // REQUIRES: block(). Lives as long as the loop runs.
+  Watch(net::Loop& loop, std::function<void(Event)> tell);
+
+ private:
+  void wait();
+  void take();
+
+  std::function<void(Event)> tell_;
+  boost::asio::posix::basic_stream_descriptor<net::Executor> descriptor_;
+};
 
 }  // namespace weir::app::signals

@@ -139,12 +139,20 @@ Engine::Engine(store::Store& store, metrics::Registry* registry)
     : store_(store), registry_(registry), local_(std::make_unique<LocalShare>()) {}
 Engine::~Engine() = default;
 
-Result<bool> Engine::install(policy::Policy policy) {
-  auto compiled = CompiledPolicy::make(std::move(policy), registry_);
-  if (!compiled) return compiled.error();
-  const policy::Store& settings = (*compiled)->policy().store;
+Result<std::shared_ptr<const CompiledPolicy>> Engine::prepare(policy::Policy policy) const {
+  return CompiledPolicy::make(std::move(policy), registry_);
+}
+
+void Engine::install(std::shared_ptr<const CompiledPolicy> policy) {
+  const policy::Store& settings = policy->policy().store;
   if (settings.instances) local_->set_instances(*settings.instances);
-  current_.store(std::move(*compiled), std::memory_order_release);
+  current_.store(std::move(policy), std::memory_order_release);
+}
+
+Result<bool> Engine::install(policy::Policy policy) {
+  auto compiled = prepare(std::move(policy));
+  if (!compiled) return compiled.error();
+  install(std::move(*compiled));
   return true;
 }
 

@@ -82,7 +82,13 @@ class Engine {
   explicit Engine(store::Store& store, metrics::Registry* registry = nullptr);
   ~Engine();
 
-  // Puts a policy in force. ERRORS: kInvalid when its numbers cannot be held; then nothing changes.
+  // Makes a policy ready to be put in force. THREADS: any.
+  // ERRORS: kInvalid when its numbers cannot be held.
+  Result<std::shared_ptr<const CompiledPolicy>> prepare(policy::Policy policy) const;
+
+  // Puts a policy in force that prepare() made.
+  void install(std::shared_ptr<const CompiledPolicy> policy);
+  // Both in one. ERRORS: as prepare(); then nothing changes.
   Result<bool> install(policy::Policy policy);
 
   // How many instances share the store, for `store.instances: auto`; a policy that names a number

@@ -40,6 +40,14 @@ void Loop::run_ready() {
   current_loop = nullptr;
 }
 
+void Loop::run_until(const std::function<bool()>& done) {
+  context_.restart();
+  const auto work = asio::make_work_guard(context_);
+  current_loop = this;
+  while (!done()) context_.run_one();
+  current_loop = nullptr;
+}
+
 Loops::Loops(std::size_t count) {
   for (std::size_t i = 0; i < std::max<std::size_t>(count, 1); ++i) {
     loops_.push_back(std::make_unique<Loop>(static_cast<unsigned>(i)));

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -45,6 +46,8 @@ class Loop {
   void stop() { context_.stop(); }
   // Runs what is ready and comes back. REQUIRES: no thread is in run().
   void run_ready();
+  // Runs until `done` says so. REQUIRES: as run_ready().
+  void run_until(const std::function<bool()>& done);
 
  private:
   const unsigned index_;

@@ -32,16 +32,11 @@ class File {
   int descriptor_;
 };
 
-struct FileText {
-  std::string text;
-  bool world_readable = false;
-};
-
 Error os_error(const std::string& doing) {
   return Error{ErrorCode::kIo, doing + ": " + ::strerrordesc_np(errno)};
 }
 
-Result<FileText> read_file(const std::string& path) {
+Result<PolicyText> read_file(const std::string& path, Format format) {
   // WHY non-blocking: a pipe without a writer must not hold a start up for ever.
   const File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) return os_error("cannot be opened");
@@ -50,7 +45,7 @@ Result<FileText> read_file(const std::string& path) {
   if (!S_ISREG(about.st_mode)) {
     return Error{ErrorCode::kIo, "is not a file but a folder or a device; name one policy file"};
   }
-  FileText out;
+  PolicyText out{path, "", format, false};
   out.world_readable = (about.st_mode & S_IROTH) != 0;
   char buffer[64 * 1024];
   while (true) {
@@ -63,12 +58,6 @@ Result<FileText> read_file(const std::string& path) {
       return Error{ErrorCode::kExhausted, "is larger than 64 MiB, the most that is read"};
     }
   }
-}
-
-std::optional<Format> format_of(std::string_view path) {
-  if (path.ends_with(".yaml") || path.ends_with(".yml")) return Format::kYaml;
-  if (path.ends_with(".toml")) return Format::kToml;
-  return std::nullopt;
 }
 
 Loaded refused(const std::string& name, std::string message) {
@@ -112,31 +101,45 @@ bool read_tree(Reader& reader, NodePtr root, Policy& policy) {
   return true;
 }
 
-Loaded load(const std::string& name, std::string text, Format format, const LoadOptions& options,
-            bool world_readable) {
+}  // namespace
+
+std::optional<Format> format_of(std::string_view name) {
+  if (name.ends_with(".yaml") || name.ends_with(".yml")) return Format::kYaml;
+  if (name.ends_with(".toml")) return Format::kToml;
+  return std::nullopt;
+}
+
+Result<PolicyText> read_policy_file(const std::string& path) {
+  const auto format = format_of(path);
+  if (format) return read_file(path, *format);
+  return Error{ErrorCode::kInvalid, "is no policy by its name, wants .yaml, .yml or .toml"};
+}
+
+Loaded load(PolicyText written, const LoadOptions& options) {
+  std::string text = std::move(written.text);
   if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
-  Source source(name, std::move(text));
+  Source source(written.name, std::move(text));
   Diagnostics mistakes(source);
   Diagnostics doubts(source);
   Reader reader(source, mistakes, doubts);
   Policy policy;
-  policy.file = name;
+  policy.file = written.name;
   const Environment environment = [&](const std::string& variable) {
     std::optional<std::string> value = options.environment(variable);
     if (value) source.redact(*value, "${" + variable + "}");
     return value;
   };
 
+  NodePtr tree;
   const std::size_t bad = bad_byte(source.text());
   if (bad != std::string_view::npos) {
     mistakes.add(place_of_byte(source, bad), "this byte is not UTF-8 text, save the file as UTF-8");
   } else {
-    NodePtr root = format == Format::kYaml ? read_yaml(source, environment, mistakes)
+    tree = written.format == Format::kYaml ? read_yaml(source, environment, mistakes)
                                            : read_toml(source, environment, mistakes);
-    const bool parsed = root != nullptr || mistakes.count() == 0;
-    const NodePtr tree = root;
-    if (parsed && read_tree(reader, std::move(root), policy)) {
-      warn(reader, *tree, policy, world_readable);
+    const bool parsed = tree != nullptr || mistakes.count() == 0;
+    if (parsed && read_tree(reader, tree, policy)) {
+      warn(reader, *tree, policy, written.world_readable);
     }
   }
 
@@ -144,23 +147,21 @@ Loaded load(const std::string& name, std::string text, Format format, const Load
   const bool right = mistakes.count() == 0;
   out.mistakes = mistakes.take();
   out.warnings = doubts.take();
-  if (right) out.policy = std::move(policy);
+  if (!right) return out;
+  out.policy = std::move(policy);
+  out.tree = std::move(tree);
   return out;
 }
 
-}  // namespace
-
 Loaded load_file(const std::string& path, const LoadOptions& options) {
-  const auto format = format_of(path);
-  if (!format) return refused(path, "is no policy by its name, wants .yaml, .yml or .toml");
-  Result<FileText> file = read_file(path);
-  if (!file) return refused(path, file.error().message);
-  return load(path, std::move(file->text), *format, options, file->world_readable);
+  Result<PolicyText> text = read_policy_file(path);
+  if (!text) return refused(path, text.error().message);
+  return load(std::move(*text), options);
 }
 
 Loaded load_text(const std::string& name, std::string text, Format format,
                  const LoadOptions& options) {
-  return load(name, std::move(text), format, options, false);
+  return load(PolicyText{name, std::move(text), format, false}, options);
 }
 
 }  // namespace weir::policy

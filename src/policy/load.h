@@ -14,14 +14,25 @@
 
 #include "policy/diagnostic.h"
 #include "policy/environment.h"
+#include "policy/node.h"
 #include "policy/policy.h"
+#include "weir/result.h"
 
 namespace weir::policy {
 
 enum class Format : std::uint8_t { kYaml, kToml };
 
+// A policy as it was written, wherever it is kept.
+struct PolicyText {
+  std::string name;  // for messages: the file as named on the command line
+  std::string text;
+  Format format = Format::kYaml;
+  bool world_readable = false;  // every user of this machine can read it
+};
+
 struct Loaded {
   std::optional<Policy> policy;      // exactly when there are no mistakes
+  NodePtr tree;                      // with `policy`: what it was read from
   std::vector<Diagnostic> mistakes;  // by position
   std::vector<Diagnostic> warnings;  // by position: legal, but doubtful; told beside mistakes too
 };
@@ -31,9 +42,16 @@ struct LoadOptions {
   Environment environment = process_environment;
 };
 
-// By the file's name: .yaml and .yml, or .toml.
+// .yaml and .yml, or .toml; nothing for another name.
+std::optional<Format> format_of(std::string_view name);
+
+// By the file's name. ERRORS: kInvalid for the name, kIo, kExhausted above 64 MiB.
+Result<PolicyText> read_policy_file(const std::string& path);
+
 // ERRORS: in `mistakes`, also for a file that cannot be read.
 Loaded load_file(const std::string& path, const LoadOptions& options = {});
+
+Loaded load(PolicyText text, const LoadOptions& options = {});
 
 Loaded load_text(const std::string& name, std::string text, Format format,
                  const LoadOptions& options = {});

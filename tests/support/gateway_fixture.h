@@ -59,7 +59,7 @@ class GatewayTest : public ::testing::Test {
   void start() {
     const auto installed = engine_.install(policy_);
     ASSERT_TRUE(installed) << installed.error().message;
-    auto opened = Gateway::open(loops_, engine_, clock_, registry_);
+    auto opened = Gateway::open(loops_, engine_, clock_, registry_, *policy_.gateway);
     ASSERT_TRUE(opened) << opened.error().message;
     gateway_ = std::move(*opened);
     gateway_->start();

@@ -93,7 +93,8 @@ class Serve(harness.SystemTest):
         self.assertEqual(len(ready["reasons"]), 2, ready)
         self.assertIn("weir.yaml:6:11: ", ready["reasons"][0])
         self.assertIn("weir.yaml:7:12: ", ready["reasons"][1])
-        self.reload(weir, self.policy(burst=1), "generation 2")
+        # The one in force again: nothing changes, and nothing is wrong any more.
+        self.reload(weir, self.policy(burst=1), "is in force, generation 1")
         self.assertEqual(self.readyz()["reasons"], [])
 
     def test_validate_serve_and_reload_say_the_same_of_a_mistake(self):

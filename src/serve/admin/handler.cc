@@ -1,6 +1,9 @@
 #include "serve/admin/handler.h"
 
+#include <utility>
+
 #include "base/json.h"
+#include "serve/admin/policy_api.h"
 #include "serve/http/problem.h"
 #include "serve/http/token.h"
 
@@ -18,14 +21,10 @@ void answer_readiness(const Sources& sources, http::Response& response) {
   response.content_type = "application/json";
   std::string& body = response.body;
   body = readiness.ready ? "{\"ready\":true" : "{\"ready\":false";
-  body += ",\"generation\":" + std::to_string(readiness.generation) + ",\"policy\":";
-  append_json_string(body, readiness.policy);
-  body += ",\"reasons\":[";
-  for (std::size_t i = 0; i < readiness.reasons.size(); ++i) {
-    if (i > 0) body += ',';
-    append_json_string(body, readiness.reasons[i]);
-  }
-  body += "]}\n";
+  append_status(body, readiness.policy);
+  body += ",\"reasons\":";
+  append_texts(body, readiness.reasons);
+  body += "}\n";
 }
 
 bool may_look(const Sources& sources, const http::Request& request) {
@@ -34,12 +33,7 @@ bool may_look(const Sources& sources, const http::Request& request) {
   return !token.empty() && http::shows_token(request, token);
 }
 
-void handle(const Sources& sources, const http::Request& request, http::Response& response) {
-  const bool known =
-      request.path == "/metrics" || request.path == "/healthz" || request.path == "/readyz";
-  if (!known) {
-    return http::set_problem(response, 404, "there are /metrics, /healthz and /readyz");
-  }
+void look(const Sources& sources, const http::Request& request, http::Response& response) {
   if (request.method != "GET" && request.method != "HEAD") {
     http::set_problem(response, 405, "only GET and HEAD are answered here");
     return response.add_header("Allow", "GET, HEAD");
@@ -53,11 +47,28 @@ void handle(const Sources& sources, const http::Request& request, http::Response
   answer_metrics(sources, response);
 }
 
+void handle(const Sources& sources, const http::Request& request, http::Response& response,
+            http::Done done) {
+  if (request.path.starts_with("/v1/")) {
+    const Access access{may_look(sources, request), sources.token()};
+    return policy_api(*sources.control, access, request, response, std::move(done));
+  }
+  const bool known =
+      request.path == "/metrics" || request.path == "/healthz" || request.path == "/readyz";
+  if (known) {
+    look(sources, request, response);
+  } else {
+    http::set_problem(response, 404, "there are /metrics, /healthz, /readyz and /v1/policy");
+  }
+  done();
+}
+
 }  // namespace
 
-http::Handler make_handler(Sources sources) {
-  return [sources = std::move(sources)](const http::Request& request, http::Response& response) {
-    handle(sources, request, response);
+http::AsyncHandler make_handler(Sources sources) {
+  return [sources = std::move(sources)](const http::Request& request, http::Response& response,
+                                        http::Done done) {
+    handle(sources, request, response, std::move(done));
   };
 }
 

@@ -25,9 +25,12 @@ class Asked {
     request_.peer = *IpAddress::parse(address);
     return *this;
   }
-  http::Response answer(const http::Handler& handler) {
+  // What the handler answers, which it must do before it returns.
+  http::Response answer(const http::AsyncHandler& handler) {
     http::Response response;
-    handler(request_, response);
+    bool done = false;
+    handler(request_, response, [&done] { done = true; });
+    EXPECT_TRUE(done);
     return response;
   }
 
@@ -37,15 +40,24 @@ class Asked {
   http::Request request_;
 };
 
+// Answers nothing: no test of this file reaches it.
+class NoControl final : public Control {
+ public:
+  PolicyStatus status() const override { return {}; }
+  void run(Change, Done done) override { done(Outcome::refusal(500, "not expected")); }
+};
+
 class AdminHandler : public ::testing::Test {
  protected:
-  http::Handler make(std::string token = {}) {
+  http::AsyncHandler make(std::string token = {}) {
     registry_.counter("weir_x_total", "X.").add();
-    return make_handler({&registry_, [this] { return readiness_; }, [token] { return token; }});
+    return make_handler(
+        {&registry_, [this] { return readiness_; }, [token] { return token; }, &control_});
   }
 
   metrics::Registry registry_;
   Readiness readiness_;
+  NoControl control_;
 };
 
 TEST_F(AdminHandler, ShowsMetricsAsPrometheusText) {
@@ -56,12 +68,16 @@ TEST_F(AdminHandler, ShowsMetricsAsPrometheusText) {
 }
 
 TEST_F(AdminHandler, SaysWhyItIsNotReady) {
-  readiness_ = {false, 0, "weir.yaml", {"no policy is in force"}};
+  readiness_.ready = false;
+  readiness_.policy.source = "weir.yaml";
+  readiness_.policy.hash = "sha256:00";
+  readiness_.policy.loaded_at_ns = 1'714'564'800'999'999'999;
+  readiness_.reasons = {"the store is away"};
   const auto response = Asked("GET", "/readyz").answer(make());
   EXPECT_EQ(response.status, 503);
   EXPECT_EQ(response.body,
-            "{\"ready\":false,\"generation\":0,\"policy\":\"weir.yaml\","
-            "\"reasons\":[\"no policy is in force\"]}\n");
+            "{\"ready\":false,\"generation\":0,\"policy\":\"weir.yaml\",\"hash\":\"sha256:00\","
+            "\"loaded_at\":\"2024-05-01T12:00:00Z\",\"reasons\":[\"the store is away\"]}\n");
 }
 
 TEST_F(AdminHandler, IsAliveEvenWhereItIsNotReady) {
@@ -81,6 +97,15 @@ TEST_F(AdminHandler, AsksForTheTokenBeyondLoopbackAndIsClosedThereWithoutOne) {
   EXPECT_EQ(ask("Bearer secret"), 200);
   EXPECT_EQ(Asked("GET", "/metrics", "Bearer ").from("192.0.2.1").answer(make()).status, 401);
   EXPECT_EQ(Asked("GET", "/readyz").from("192.0.2.1").answer(with_token).status, 200);
+}
+
+TEST_F(AdminHandler, AsksForTheTokenOfAChangeOnLoopbackToo) {
+  const auto with_token = make("secret");
+  EXPECT_EQ(Asked("POST", "/v1/policy:reload").answer(with_token).status, 401);
+  EXPECT_EQ(Asked("POST", "/v1/policy:reload", "Bearer secreT").answer(with_token).status, 401);
+  EXPECT_EQ(Asked("POST", "/v1/policy:reload", "Bearer x").answer(make()).status, 403);
+  EXPECT_EQ(Asked("GET", "/v1/policy:reload", "Bearer secret").answer(with_token).status, 405);
+  EXPECT_EQ(Asked("GET", "/v1/policy").from("192.0.2.1").answer(with_token).status, 401);
 }
 
 TEST_F(AdminHandler, RefusesOtherPathsAndMethodsByName) {

@@ -2,18 +2,13 @@
 
 #include <utility>
 
-#include "engine/compiled_policy.h"
 #include "serve/gateway/session.h"
 
 namespace weir::gateway {
 
 Result<std::unique_ptr<Gateway>> Gateway::open(net::Loops& loops, engine::Engine& engine,
-                                               const Clock& clock, metrics::Registry& registry) {
-  const std::shared_ptr<const engine::CompiledPolicy> current = engine.current();
-  const policy::Policy& policy = current->policy();
-  if (!policy.gateway) {
-    return Error{ErrorCode::kInvalid, "gateway: the policy has no gateway section; add one"};
-  }
+                                               const Clock& clock, metrics::Registry& registry,
+                                               const policy::Gateway& section) {
   std::unique_ptr<Gateway> gateway(new Gateway(registry));
   for (std::size_t i = 0; i < loops.size(); ++i) {
     gateway->workers_.push_back(
@@ -21,7 +16,7 @@ Result<std::unique_ptr<Gateway>> Gateway::open(net::Loops& loops, engine::Engine
   }
   net::Server::Options options;
   options.name = "gateway";
-  options.listen = {policy.gateway->listen.host, policy.gateway->listen.port};
+  options.listen = {section.listen.host, section.listen.port};
   Result<std::unique_ptr<net::Server>> server = net::Server::open(
       loops, std::move(options),
       [&workers = gateway->workers_](net::Loop& loop, net::SessionSet& sessions,

@@ -24,11 +24,13 @@ namespace weir::gateway {
 
 class Gateway {
  public:
-  // Listens where the engine's policy says; accepts nothing before start().
-  // REQUIRES: the engine has a policy with a `gateway` section; all arguments outlive the gateway.
+  // Listens where `section` says; accepts nothing before start().
+  // REQUIRES: from start() on the engine has a policy with a `gateway` section; all arguments but
+  // `section` outlive the gateway.
   // ERRORS: kIo, kInvalid: the address cannot be listened on; the message names it.
   static Result<std::unique_ptr<Gateway>> open(net::Loops& loops, engine::Engine& engine,
-                                               const Clock& clock, metrics::Registry& registry);
+                                               const Clock& clock, metrics::Registry& registry,
+                                               const policy::Gateway& section);
 
   // REQUIRES: the loops are stopped, or were never started.
   ~Gateway() = default;

@@ -1,0 +1,82 @@
+// Listeners: the listeners that the policy in force names, opened at the start and brought in line
+// with every policy after it.
+//
+// A listener whose address stays keeps its connections. One whose address changes is opened anew
+// before the old one closes, which then finishes what is in flight. A section that a policy leaves
+// out keeps its listener until the next start (reload_changes.h).
+//
+// THREADS: one thread's, not a loop's.
+
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/drain.h"
+#include "base/clock.h"
+#include "base/metrics.h"
+#include "engine/adhoc.h"
+#include "engine/engine.h"
+#include "net/loop.h"
+#include "policy/policy.h"
+#include "serve/grpc/rate_limiter.h"
+#include "serve/http/message.h"
+#include "weir/result.h"
+
+namespace weir::app {
+
+// How long what is in flight has to finish.
+Duration drain_time(const policy::Policy& policy);
+
+class Listeners {
+  struct Listener;
+
+ public:
+  // Listeners that a policy wants and that were not open; they serve nothing until they are taken.
+  struct Opened {
+    Opened();
+    ~Opened();
+    std::vector<std::unique_ptr<Listener>> listeners;
+  };
+  // What listeners work on. All outlive them.
+  struct Services {
+    net::Loops& loops;
+    engine::Engine& engine;
+    engine::Adhoc& adhoc;
+    const Clock& clock;
+    metrics::Registry& registry;
+    http::AsyncHandler admin;  // what the admin listener answers by
+  };
+
+  explicit Listeners(Services services);
+  // REQUIRES: the loops are stopped, or were never started.
+  ~Listeners();
+
+  // ERRORS: what a listener's address refuses, by name; then nothing is open that was not before.
+  Result<std::unique_ptr<Opened>> open(const policy::Policy& policy);
+  // Serves by them, and ends those whose place they take.
+  void take(std::unique_ptr<Opened> opened, const policy::Policy& policy);
+
+  // One line a listener.
+  void print(const policy::Policy& policy) const;
+  // Ends all within `within`, the admin listener last, so that what is drained can be watched.
+  void drain(Duration within);
+
+ private:
+  enum class Kind : std::uint8_t;
+
+  Result<std::unique_ptr<Listener>> open_one(Kind kind, const policy::Policy& policy,
+                                             const policy::Address& listen);
+  Listener* find(Kind kind) const;
+  void retire(std::unique_ptr<Listener> listener, Duration within);
+
+  Services services_;
+  grpc::RateLimiter rate_limiter_;
+  std::vector<std::unique_ptr<Listener>> open_;     // in the order in which they are printed
+  std::vector<std::unique_ptr<Listener>> retired_;  // whose place another took
+};
+
+}  // namespace weir::app

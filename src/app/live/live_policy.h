@@ -1,0 +1,83 @@
+// LivePolicy: the policy in force while traffic flows: loads it, puts it in force, keeps the last
+// good one when a new one is wrong, and says what holds.
+//
+// A text is read, checked whole and made ready off the loops that serve; only then is it swapped
+// in, in one step. Nothing of a text with a mistake is taken.
+//
+// THREADS: the control loop's, but for what admin::Control says of any thread.
+
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/live/policy_source.h"
+#include "base/clock.h"
+#include "base/metrics.h"
+#include "engine/engine.h"
+#include "net/loop.h"
+#include "policy/load.h"
+#include "serve/admin/control.h"
+#include "weir/result.h"
+
+namespace weir::app {
+
+class LivePolicy final : public admin::Control {
+ public:
+  struct Services {
+    const Clock& clock;
+    metrics::Registry& registry;
+    const engine::Engine& engine;  // where the policy in force is
+    // Checks a policy and puts it in force, or changes nothing. ERRORS: what it refuses.
+    std::function<Result<bool>(policy::Policy policy)> install;
+  };
+
+  // `source` null: the policy came from the command line and cannot be read again.
+  LivePolicy(net::Loop& control, std::unique_ptr<PolicySource> source);
+  ~LivePolicy() override;
+
+  // Reads the policy for the first time; blocks. What is wrong with it stands in the findings.
+  // REQUIRES: no thread is in the loop's run().
+  policy::Loaded load_first();
+  // The policy of a command line.
+  void use(const policy::Policy& policy);
+
+  // From here on the policy can change. REQUIRES: the first one is in force; what the services name
+  // outlives the loop's run.
+  void start(Services services);
+  // Reads and checks again, and puts in force what was read, the same text too: certificates and
+  // other files that it names are read anew.
+  void reload(
+      const std::string& cause, Done done = [](const admin::Outcome&) {});
+  // Answers all that was asked, and that comes from now on, that the program ends.
+  // REQUIRES: no thread is in the loop's run().
+  void stop();
+
+  admin::PolicyStatus status() const override;
+  void run(admin::Change change, Done done) override;
+
+ private:
+  void look();
+  void take(Result<policy::PolicyText> text, const std::string& cause, bool watched,
+            const Done& done);
+  Result<bool> install_base(policy::Policy base, const std::string& hash);
+  void refuse(std::vector<std::string> reasons, const Done& done);
+  void count(std::string_view result);
+  void obey(admin::Change change, const Done& done);
+
+  net::Loop& loop_;
+  const std::unique_ptr<PolicySource> source_;
+  std::optional<Services> services_;  // from start() on
+  policy::Policy base_;               // as the source has it
+  std::string refused_hash_;          // of the text that was refused last
+
+  mutable std::mutex mutex_;
+  admin::PolicyStatus status_;  // by mutex_
+  bool stopping_ = false;       // by mutex_
+};
+
+}  // namespace weir::app

@@ -1,0 +1,58 @@
+// Control: what the admin API asks of the program around it: what is in force, and changes to it.
+//
+// THREADS: any.
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace weir::admin {
+
+// The policy in force.
+struct PolicyStatus {
+  std::uint64_t generation = 0;      // counts every change of it, from 1
+  std::string source;                // where it is kept: a file, etcd://..., redis://...
+  std::string hash;                  // "sha256:..." of its text; empty where it has none
+  std::int64_t loaded_at_ns = 0;     // Unix time at which it was put in force
+  bool persistent = false;           // whether changes made here outlive the program
+  std::size_t changes = 0;           // made here and in force
+  std::vector<std::string> reasons;  // why the last reload was refused, and what else is wrong
+};
+
+// One call about the policy.
+struct Change {
+  enum class Verb : std::uint8_t {
+    kShow,    // changes nothing: the policy in force, as text
+    kReload,  // reads the policy again
+  };
+
+  Verb verb = Verb::kShow;
+  std::string who;  // for the log: the caller's address and name
+};
+
+struct Outcome {
+  int status = 200;
+  std::string detail;                 // what was wrong, or empty
+  std::string text;                   // of kShow: YAML, with every default, and secrets as "***"
+  std::vector<std::string> mistakes;  // of the policy, each "file:line:column: what"
+
+  static Outcome refusal(int status, std::string detail) {
+    return {status, std::move(detail), {}, {}};
+  }
+};
+
+class Control {
+ public:
+  virtual ~Control() = default;
+
+  virtual PolicyStatus status() const = 0;
+  // Runs `done` once, later, on any thread.
+  using Done = std::function<void(Outcome outcome)>;
+  virtual void run(Change change, Done done) = 0;
+};
+
+}  // namespace weir::admin
