@@ -70,7 +70,7 @@ void keep_open_listeners(const policy::Policy& now, policy::Policy& next) {
 }
 
 bool same_store(const policy::Store& now, const policy::Store& next) {
-  return now.url == next.url && now.max_keys == next.max_keys;
+  return now.url == next.url && now.max_keys == next.max_keys && now.snapshot == next.snapshot;
 }
 
 }  // namespace weir::app

@@ -23,9 +23,14 @@ Result<std::unique_ptr<Runtime>> Runtime::open(policy::Policy policy, const Serv
   Result<bool> done = runtime->make_clock(options);
   if (!done) return done.error();
   const policy::Store settings = policy.store;
-  auto store = open_store(settings, runtime->loops_, runtime->registry_);
+  auto store = open_store(settings, runtime->loops_, runtime->registry_,
+                          runtime->clock_->now());
   if (!store) return store.error();
   runtime->store_ = std::move(*store);
+  if (runtime->store_.memory) {
+    runtime->keeper_ = std::make_unique<StoreKeeper>(*runtime->store_.memory, *runtime->clock_,
+                                                     settings.snapshot);
+  }
   runtime->engine_ = std::make_unique<engine::Engine>(runtime->store_.store(), &runtime->registry_);
   runtime->adhoc_ = std::make_unique<engine::Adhoc>(runtime->store_.store());
   auto prepared = runtime->prepare(std::move(policy));
@@ -113,6 +118,7 @@ void Runtime::print_start() const {
 }
 
 void Runtime::start() {
+  if (keeper_) keeper_->start();
   listeners_->take(std::move(opened_), engine_->current()->policy());
 }
 
@@ -124,6 +130,7 @@ void Runtime::stop() {
             " s to finish");
   listeners_->drain(within);
   loops_.stop();
+  if (keeper_) keeper_->stop();
 }
 
 Result<bool> Runtime::install(policy::Policy policy) {

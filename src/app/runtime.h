@@ -12,6 +12,7 @@
 #include "app/command_line.h"
 #include "app/listeners.h"
 #include "app/store.h"
+#include "app/store_keeper.h"
 #include "base/clock.h"
 #include "base/metrics.h"
 #include "engine/adhoc.h"
@@ -69,6 +70,7 @@ class Runtime {
   metrics::Registry registry_;
   net::Loops loops_;
   OpenedStore store_;
+  std::unique_ptr<StoreKeeper> keeper_;  // of a memory store
   std::string store_line_;  // what to tell of it at start
   std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<engine::Adhoc> adhoc_;

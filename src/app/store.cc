@@ -2,17 +2,16 @@
 
 #include <future>
 
+#include "app/store_keeper.h"
 #include "store/redis/url.h"
 
 namespace weir::app {
 
 Result<OpenedStore> open_store(const policy::Store& settings, net::Loops& loops,
-                               metrics::Registry& registry) {
+                               metrics::Registry& registry, Instant now) {
   OpenedStore opened;
   if (settings.in_memory()) {
-    store::MemoryOptions options;
-    options.max_keys = settings.max_keys;
-    opened.memory = std::make_unique<store::MemoryStore>(options);
+    opened.memory = open_memory(settings, now);
     return opened;
   }
   store::RedisOptions options;

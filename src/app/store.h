@@ -25,9 +25,10 @@ struct OpenedStore {
   }
 };
 
-// REQUIRES: loops and registry outlive the store. ERRORS: kInvalid: the URL or a TLS file.
+// A memory store has the counters of its snapshot. REQUIRES: loops and registry outlive the store.
+// ERRORS: kInvalid: the URL or a TLS file.
 Result<OpenedStore> open_store(const policy::Store& settings, net::Loops& loops,
-                               metrics::Registry& registry);
+                               metrics::Registry& registry, Instant now);
 
 // Begins to connect, and waits for the first answer, at most `connect_timeout`. What to tell the
 // operator of it. REQUIRES: the loops run.

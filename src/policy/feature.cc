@@ -11,7 +11,6 @@ struct NotYet {
 };
 
 constexpr std::array kNotYet{
-    NotYet{Feature::kSnapshot, "a snapshot of the counters"},
     NotYet{Feature::kProxyProtocol, "the PROXY protocol"},
     NotYet{Feature::kJwt, "identity from a JWT"},
     NotYet{Feature::kConcurrency, "the algorithm concurrency"},

@@ -25,6 +25,13 @@ namespace weir::policy {
 
 enum class OnError : std::uint8_t { kAllow, kDeny, kLocal };
 
+// A file that keeps the memory store's counters over a restart.
+struct Snapshot {
+  std::string file;
+  Duration every = std::chrono::seconds(60);
+  friend bool operator==(const Snapshot&, const Snapshot&) = default;
+};
+
 struct Store {
   std::string url = "memory://";
   Duration timeout = std::chrono::milliseconds(20);
@@ -34,6 +41,7 @@ struct Store {
   Duration deny_cache = std::chrono::seconds(1);
   std::string prefix = "weir:";
   std::uint64_t max_keys = 1'000'000;
+  std::optional<Snapshot> snapshot;  // in memory only
   // TLS towards the store; empty: the system's authorities, no client certificate, the host's name.
   std::string ca;
   std::string cert;

@@ -230,6 +230,9 @@ class Printer {
     line("  ", "deny_cache", format_duration(value.deny_cache));
     line("  ", "prefix", text(value.prefix));
     line("  ", "max_keys", std::to_string(value.max_keys));
+    if (!value.snapshot) return;
+    line("  ", "snapshot", "{ file: " + text(value.snapshot->file) +
+                               ", every: " + format_duration(value.snapshot->every) + " }");
   }
 
   void identity(const Identity& value) {

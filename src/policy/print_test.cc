@@ -26,7 +26,9 @@ std::string printed(const std::string& text, Format format) {
 constexpr const char* kYaml = R"(
 enabled: false
 attributes: [plan]
-store: { timeout: 50ms, on_error: local, instances: 3, max_keys: 5000, prefix: "w:" }
+store:
+  { timeout: 50ms, on_error: local, instances: 3, max_keys: 5000, prefix: "w:",
+    snapshot: { file: /var/lib/weir/a b, every: 90 } }
 identity:
   client_ip: header:CF-Connecting-IP
   trusted_proxies: [10.0.0.0/8, "2001:db8::/32"]
@@ -76,6 +78,7 @@ on_error = "local"
 instances = 3
 max_keys = 5_000
 prefix = "w:"
+snapshot = { file = "/var/lib/weir/a b", every = "1m30s" }
 
 [identity]
 client_ip = "header:CF-Connecting-IP"

@@ -40,23 +40,21 @@ void read_instances(Reader& reader, const Entry& entry, Store& out) {
   if (read_number(reader, entry, instances, {1, 100'000})) out.instances = instances;
 }
 
-struct Snapshot {
-  std::string file;
-  Duration every = std::chrono::seconds(60);
-};
-
 constexpr std::array kSnapshotFields{
     Field<Snapshot>{{"file", "path", kRequired, "The file to keep the counters in."},
-                    [](Reader& r, const Entry& e, Snapshot& s) { read_text(r, e, s.file); }},
+                    [](Reader& r, const Entry& e, Snapshot& s) {
+                      if (read_text(r, e, s.file) && s.file.empty()) {
+                        r.mistake(e.value->at, "file is empty, wants the path of a file");
+                      }
+                    }},
     Field<Snapshot>{{"every", "duration, 1s to 1d", "60s", "How often it is written."},
                     [](Reader& r, const Entry& e, Snapshot& s) {
                       read_duration(r, e, s.every, {std::chrono::seconds(1), hours(24)});
                     }},
 };
 
-void read_snapshot(Reader& reader, const Entry& entry, Store&) {
-  Snapshot unused;
-  read_fields<Snapshot>(reader, entry, kSnapshotFields, unused);
+void read_snapshot(Reader& reader, const Entry& entry, Store& out) {
+  read_fields<Snapshot>(reader, entry, kSnapshotFields, out.snapshot.emplace());
 }
 
 constexpr std::array kStoreFields{
@@ -97,7 +95,7 @@ constexpr std::array kStoreFields{
                    read_count(r, e, s.max_keys, {1000, 4'000'000'000});
                  }},
     Field<Store>{{"snapshot", "a mapping, see below", "",
-                  "Memory: keeps the counters in a file over a restart.", Feature::kSnapshot},
+                  "Memory: keeps the counters in a file over a restart."},
                  read_snapshot},
     Field<Store>{{"ca", "path", "", "TLS: certificates that the store's must be signed by."},
                  [](Reader& r, const Entry& e, Store& s) { read_text(r, e, s.ca); }},

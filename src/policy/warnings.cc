@@ -126,6 +126,14 @@ class Doubts {
     if (policy_.api) listener("api", policy_.api->listen, policy_.api->token);
   }
 
+  void store() {
+    const Entry* entry = root_.find("store");
+    if (entry == nullptr || !policy_.store.snapshot || policy_.store.in_memory()) return;
+    reader_.doubt(place_of(*entry->value, "snapshot"),
+                  "snapshot does nothing: it is for counters in memory, and url names a Redis",
+                  "leave it out; Redis keeps its counters itself");
+  }
+
   void secrets() {
     for (std::string_view section : {"admin", "api", "resp"}) {
       const Entry* entry = root_.find(section);
@@ -250,6 +258,7 @@ void warn(Reader& reader, const Node& root, const Policy& policy, bool world_rea
   doubts.limits();
   doubts.identity();
   doubts.listeners();
+  doubts.store();
   if (world_readable) doubts.secrets();
 }
 
