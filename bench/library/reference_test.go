@@ -7,6 +7,7 @@ package reference
 import (
 	"math/rand"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -49,50 +50,55 @@ func (k *keyed) allow(key string) bool {
 	return limiter.Allow()
 }
 
-func keys() []string {
-	keys := make([]string, keyCount)
+const picks = 1 << 20
+
+func keyOf(i int) string { return "user:" + strconv.Itoa(100000000+i) + "-suffix"[:6] }
+
+// The keys of all calls, one after the other in memory: a caller has just read the key it asks for.
+func calls(pick func() int) []string {
+	var text strings.Builder
+	for i := 0; i < picks; i++ {
+		text.WriteString(keyOf(pick()))
+	}
+	keys := make([]string, picks)
 	for i := range keys {
-		keys[i] = "user:" + strconv.Itoa(100000000+i) + "-suffix"[:6]
+		keys[i] = text.String()[i*20 : i*20+20]
 	}
 	return keys
 }
 
 var once sync.Once
-var allKeys []string
-var uniform, zipf []uint32
+var uniform, zipf []string
 var table = &keyed{limiters: make(map[string]*rate.Limiter)}
 
 func prepare() {
 	once.Do(func() {
-		allKeys = keys()
 		random := rand.New(rand.NewSource(1))
 		skewed := rand.NewZipf(random, 1.01, 1, keyCount-1)
-		for i := 0; i < 1<<20; i++ {
-			uniform = append(uniform, uint32(random.Intn(keyCount)))
-			zipf = append(zipf, uint32(skewed.Uint64()))
-		}
-		for _, key := range allKeys {
-			table.allow(key)
+		uniform = calls(func() int { return random.Intn(keyCount) })
+		zipf = calls(func() int { return int(skewed.Uint64()) })
+		for i := 0; i < keyCount; i++ {
+			table.allow(keyOf(i))
 		}
 	})
 }
 
-func each(b *testing.B, picks *[]uint32) {
+func each(b *testing.B, keys *[]string) {
 	prepare()
 	b.ResetTimer()
 	for i := 0; i < b.N; i++ {
-		table.allow(allKeys[(*picks)[i&(1<<20-1)]])
+		table.allow((*keys)[i&(picks-1)])
 	}
 }
 
-func parallel(b *testing.B, picks *[]uint32) {
+func parallel(b *testing.B, keys *[]string) {
 	prepare()
 	b.ResetTimer()
 	b.RunParallel(func(pb *testing.PB) {
 		i := int(time.Now().UnixNano())
 		for pb.Next() {
 			i++
-			table.allow(allKeys[(*picks)[i&(1<<20-1)]])
+			table.allow((*keys)[i&(picks-1)])
 		}
 	})
 }

@@ -31,12 +31,16 @@ KeyedHash::KeyedHash(const SipKey& secret, Form form) : secret_(secret), form_(f
 }
 
 // The name's length goes first, so that no two pairs give the same bytes.
-Hash128 KeyedHash::by_siphash(std::string_view name, std::string_view key) const {
+SipHash KeyedHash::started(std::string_view name) const {
   SipHash hash(secret_);
   hash.add_word(name.size());
   hash.add(name);
-  hash.add(key);
-  return hash.finish();
+  return hash;
+}
+
+Hash128 KeyedHash::by_siphash(SipHash started, std::string_view key) {
+  started.add(key);
+  return started.finish();
 }
 
 #if defined(__x86_64__)
@@ -44,6 +48,17 @@ namespace {
 
 WEIR_AES __m128i block_at(const char* bytes) {
   return _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes));
+}
+
+WEIR_AES __m128i joined(const Hash128& hash) {
+  return _mm_set_epi64x(static_cast<long long>(hash.high), static_cast<long long>(hash.low));
+}
+
+WEIR_AES Hash128 split(__m128i value) {
+  Hash128 hash;
+  hash.low = static_cast<std::uint64_t>(_mm_cvtsi128_si64(value));
+  hash.high = static_cast<std::uint64_t>(_mm_extract_epi64(value, 1));
+  return hash;
 }
 
 // The last `size` bytes, 1 to 15: all of them, some twice; the length, which is hashed too, says
@@ -102,26 +117,31 @@ WEIR_AES __m128i sum_of(std::string_view text, const Keys* lanes, const Keys& ch
 
 }  // namespace
 
-__attribute__((target("aes,sse4.1"))) Hash128 KeyedHash::by_aes(std::string_view name,
+__attribute__((target("aes,sse4.1"))) Hash128 KeyedHash::sum_of_name(std::string_view name) const {
+  return split(sum_of<kLanes>(name, keys_.data(), keys_[2 * kLanes + 1]));
+}
+
+__attribute__((target("aes,sse4.1"))) Hash128 KeyedHash::by_aes(std::size_t name_size,
+                                                                const Hash128& name_sum,
                                                                 std::string_view key) const {
   const RoundKeys* sets = keys_.data();
   const RoundKeys& lengths = sets[2 * kLanes];
   const RoundKeys& chain = sets[2 * kLanes + 1];
   const RoundKeys& end = sets[2 * kLanes + 2];
   __m128i sum = scramble(
-      _mm_set_epi64x(static_cast<long long>(name.size()), static_cast<long long>(key.size())),
+      _mm_set_epi64x(static_cast<long long>(name_size), static_cast<long long>(key.size())),
       lengths);
-  sum = _mm_xor_si128(sum, sum_of<kLanes>(name, sets, chain));
+  sum = _mm_xor_si128(sum, joined(name_sum));
   sum = _mm_xor_si128(sum, sum_of<kLanes>(key, sets + kLanes, chain));
-  sum = scramble(sum, end);
-  Hash128 hash;
-  hash.low = static_cast<std::uint64_t>(_mm_cvtsi128_si64(sum));
-  hash.high = static_cast<std::uint64_t>(_mm_extract_epi64(sum, 1));
-  return hash;
+  return split(scramble(sum, end));
 }
 #else
-Hash128 KeyedHash::by_aes(std::string_view name, std::string_view key) const {
-  return by_siphash(name, key);
+Hash128 KeyedHash::sum_of_name(std::string_view) const {
+  return {};
+}
+// Never called: best() says kSipHash.
+Hash128 KeyedHash::by_aes(std::size_t, const Hash128&, std::string_view) const {
+  return {};
 }
 #endif
 

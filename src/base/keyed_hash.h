@@ -36,7 +36,26 @@ class KeyedHash {
   explicit KeyedHash(const SipKey& secret, Form form = best());
 
   Hash128 operator()(std::string_view name, std::string_view key) const {
-    return form_ == Form::kAes ? by_aes(name, key) : by_siphash(name, key);
+    return form_ == Form::kAes ? by_aes(name.size(), sum_of_name(name), key)
+                               : by_siphash(started(name), key);
+  }
+
+  // A name, hashed once for many keys.
+  class Name {
+   private:
+    friend class KeyedHash;
+    Name(std::size_t size, const Hash128& sum, const SipHash& started)
+        : size_(size), sum_(sum), started_(started) {}
+    std::size_t size_;
+    Hash128 sum_;      // kAes
+    SipHash started_;  // kSipHash
+  };
+  Name name(std::string_view name) const {
+    return Name(name.size(), form_ == Form::kAes ? sum_of_name(name) : Hash128{}, started(name));
+  }
+  Hash128 operator()(const Name& name, std::string_view key) const {
+    return form_ == Form::kAes ? by_aes(name.size_, name.sum_, key)
+                               : by_siphash(name.started_, key);
   }
 
   const SipKey& secret() const { return secret_; }
@@ -53,8 +72,10 @@ class KeyedHash {
   };
   using RoundKeys = std::array<RoundKey, kRounds + 1>;
 
-  Hash128 by_aes(std::string_view name, std::string_view key) const;
-  Hash128 by_siphash(std::string_view name, std::string_view key) const;
+  Hash128 sum_of_name(std::string_view name) const;
+  Hash128 by_aes(std::size_t name_size, const Hash128& name_sum, std::string_view key) const;
+  SipHash started(std::string_view name) const;
+  static Hash128 by_siphash(SipHash started, std::string_view key);
 
   SipKey secret_;
   Form form_;

@@ -55,6 +55,19 @@ TEST_P(KeyedHashForms, TellsApartPairsThatJoinToTheSameText) {
   EXPECT_EQ(seen.size(), text.size() + 1);
 }
 
+TEST_P(KeyedHashForms, GivesTheSameForANameThatWasHashedBefore) {
+  const KeyedHash hash(kSecret, GetParam());
+  const std::string text(200, 'x');
+  for (std::size_t name = 0; name <= 100; name += 7) {
+    const std::string_view before = std::string_view(text).substr(0, name);
+    const KeyedHash::Name once = hash.name(before);
+    for (std::size_t key = 0; key <= 100; ++key) {
+      const std::string_view after = std::string_view(text).substr(0, key);
+      ASSERT_EQ(hash(once, after), hash(before, after)) << name << " and " << key;
+    }
+  }
+}
+
 TEST_P(KeyedHashForms, DependsOnBothHalvesOfTheSecret) {
   const Hash128 value = KeyedHash(kSecret, GetParam())("limit", "key");
   EXPECT_EQ(value, KeyedHash(kSecret, GetParam())("limit", "key"));

@@ -1,4 +1,5 @@
-// Cell: one token bucket in sixteen bytes, changed by one compare-and-swap, without a lock.
+// Cell: one token bucket in sixteen bytes, changed by one compare-and-swap, without a lock; or, for
+// as long as one thread alone takes from it, without even that (bias.h).
 //
 //   time   64 bits   the latest moment told, ns: earlier samples count as it
 //   word   64 bits   [ closed: 1 | turn: 8 | debt: 55 ]   the debt in ticks of 1/unit ns
@@ -13,6 +14,8 @@
 // what it was; `time` only rises, and `turn` counts the openings since it last did. A cell that has
 // used up its turns at one instant stays closed until time goes on.
 //
+// A cell that has an owner is closed to all others, who go to the lock and take it from him.
+//
 // Needs a 16-byte compare-and-swap; where there is none the cell stays closed, and all go to the
 // lock: slower, same answers. Cells hold buckets of less than 2^55 ticks from empty to full.
 //
@@ -24,6 +27,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "library/bias.h"
 #include "library/bucket.h"
 
 namespace weir::library {
@@ -48,12 +52,18 @@ class Cell {
   };
 
   // Takes `cost` tokens if they are there. REQUIRES: cost > 0.
-  Taken take(std::uint64_t cost, std::int64_t now, Seen& seen);
+  Taken take(std::uint64_t cost, std::int64_t now, Seen& seen) {
+    if (!bias_.enter()) return take_shared(cost, now, seen);
+    const Taken taken = take_alone(cost, now, seen);
+    bias_.leave();
+    return taken;
+  }
 
   // Makes all go to the owner; what the cell held, or nothing where it was closed already.
   std::optional<Level> close();
 
-  // Puts the bucket back, if the cell can hold it. REQUIRES: closed.
+  // Puts the bucket back, if the cell can hold it; the calling thread becomes its owner, if it may
+  // have one. REQUIRES: closed.
   void open(const Shape& shape, const Level& level);
 
  private:
@@ -69,13 +79,21 @@ class Cell {
     std::uint64_t word;
   };
 
+  Words read() const {
+    return {time_.load(std::memory_order_acquire), word_.load(std::memory_order_acquire)};
+  }
+  // What a call makes of the words, those of `seen` included.
+  Words decide(const Words& from, std::uint64_t cost, std::int64_t now, Seen& seen,
+               Taken& taken) const;
+  Taken take_alone(std::uint64_t cost, std::int64_t now, Seen& seen);
+  Taken take_shared(std::uint64_t cost, std::int64_t now, Seen& seen);
   bool swap(const Words& expected, const Words& wanted);
   bool unchanged(const Words& read) const {
     return word_.load(std::memory_order_acquire) == read.word &&
            time_.load(std::memory_order_acquire) == read.time;
   }
 
-  alignas(16) std::atomic<std::int64_t> time_{limit::kEarliestNs};
+  alignas(64) std::atomic<std::int64_t> time_{limit::kEarliestNs};
   std::atomic<std::uint64_t> word_{kClosed};
   // Of the bucket inside. Written while closed; read as it is, proved by the swap.
   std::atomic<std::uint64_t> burst_{0};
@@ -83,6 +101,7 @@ class Cell {
   std::atomic<std::uint64_t> unit_{0};
   std::atomic<std::uint64_t> capacity_{0};
   std::atomic<std::uint64_t> full_ns_{0};
+  Bias bias_;
 };
 
 inline bool Cell::swap(const Words& expected, const Words& wanted) {
@@ -100,39 +119,54 @@ inline bool Cell::swap(const Words& expected, const Words& wanted) {
 #endif
 }
 
-inline Cell::Taken Cell::take(std::uint64_t cost, std::int64_t now, Seen& seen) {
-  for (int tries = 0; tries < kMostTries; ++tries) {
-    const Words read{time_.load(std::memory_order_acquire), word_.load(std::memory_order_acquire)};
-    if ((read.word & kClosed) != 0) return Taken::kAskOwner;
-    seen.burst = burst_.load(std::memory_order_acquire);
-    seen.step = step_.load(std::memory_order_acquire);
-    seen.unit = unit_.load(std::memory_order_acquire);
-    const std::uint64_t capacity = capacity_.load(std::memory_order_acquire);
-    const std::uint64_t full_ns = full_ns_.load(std::memory_order_acquire);
-
-    Words next = read;
-    std::uint64_t debt = read.word & kDebtMask;
-    if (now > read.time) {
-      const auto elapsed = static_cast<std::uint64_t>(now) - static_cast<std::uint64_t>(read.time);
-      // A debt above the capacity (reserved ahead) takes longer than full_ns: by the wide product.
-      if (debt <= capacity) {
-        const std::uint64_t back = elapsed < full_ns ? elapsed * seen.unit : debt;
-        debt = back >= debt ? 0 : debt - back;
-      } else {
-        const Wide back = wide_product(elapsed, seen.unit);
-        debt = back >= debt ? 0 : debt - static_cast<std::uint64_t>(back);
-      }
-      next.time = now;
-      next.word = 0;
+inline Cell::Words Cell::decide(const Words& from, std::uint64_t cost, std::int64_t now, Seen& seen,
+                                Taken& taken) const {
+  seen.burst = burst_.load(std::memory_order_acquire);
+  seen.step = step_.load(std::memory_order_acquire);
+  seen.unit = unit_.load(std::memory_order_acquire);
+  const std::uint64_t capacity = capacity_.load(std::memory_order_acquire);
+  const std::uint64_t full_ns = full_ns_.load(std::memory_order_acquire);
+  Words next = from;
+  std::uint64_t debt = from.word & kDebtMask;
+  if (now > from.time) {
+    const auto elapsed = static_cast<std::uint64_t>(now) - static_cast<std::uint64_t>(from.time);
+    // A debt above the capacity (reserved ahead) takes longer than full_ns: by the wide product.
+    if (debt <= capacity) {
+      const std::uint64_t back = elapsed < full_ns ? elapsed * seen.unit : debt;
+      debt = back >= debt ? 0 : debt - back;
     } else {
-      next.word &= ~kDebtMask;
+      const Wide back = wide_product(elapsed, seen.unit);
+      debt = back >= debt ? 0 : debt - static_cast<std::uint64_t>(back);
     }
-    seen.time = next.time;
-    const bool enough = cost <= seen.burst && debt + cost * seen.step <= capacity;
-    seen.debt = enough ? debt + cost * seen.step : debt;
-    next.word |= seen.debt;
-    const bool same = next.time == read.time && next.word == read.word;
-    if (same ? unchanged(read) : swap(read, next)) return enough ? Taken::kYes : Taken::kNo;
+    next.time = now;
+    next.word = from.word & kClosed;
+  } else {
+    next.word &= ~kDebtMask;
+  }
+  const bool enough = cost <= seen.burst && debt + cost * seen.step <= capacity;
+  taken = enough ? Taken::kYes : Taken::kNo;
+  seen.debt = enough ? debt + cost * seen.step : debt;
+  seen.time = next.time;
+  next.word |= seen.debt;
+  return next;
+}
+
+inline Cell::Taken Cell::take_alone(std::uint64_t cost, std::int64_t now, Seen& seen) {
+  Taken taken;
+  const Words next = decide(read(), cost, now, seen, taken);
+  time_.store(next.time, std::memory_order_relaxed);
+  word_.store(next.word, std::memory_order_relaxed);
+  return taken;
+}
+
+inline Cell::Taken Cell::take_shared(std::uint64_t cost, std::int64_t now, Seen& seen) {
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    const Words from = read();
+    if ((from.word & kClosed) != 0) return Taken::kAskOwner;
+    Taken taken;
+    const Words next = decide(from, cost, now, seen, taken);
+    const bool same = next.time == from.time && next.word == from.word;
+    if (same ? unchanged(from) : swap(from, next)) return taken;
   }
   return Taken::kAskOwner;
 }

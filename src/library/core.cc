@@ -52,8 +52,7 @@ Result<std::unique_ptr<Core>> Core::make(const std::vector<Numbers>& numbers,
 Core::Core(const Clock& clock, Compiled compiled)
     : clock_(&clock), lone_(compiled.bucket.has_value()) {
   if (compiled.bucket) {
-    bucket_.emplace(*compiled.bucket);
-    cell_.open(bucket_->shape(), bucket_->level());
+    bucket_.emplace(*compiled.bucket);  // the first call opens the cell, and is its owner
   } else {
     counters_.emplace(std::move(compiled.rules));
   }
@@ -64,13 +63,7 @@ Backend& Core::backend() {
   return *counters_;
 }
 
-bool Core::allow(std::uint64_t cost, Instant now) {
-  if (cost > 0) {
-    Cell::Seen seen;
-    const std::int64_t ns = limit::read(limit::Timeline::kSteady, now);
-    const Cell::Taken taken = cell_.take(cost, ns, seen);
-    if (taken != Cell::Taken::kAskOwner) return taken == Cell::Taken::kYes;
-  }
+bool Core::allow_locked(std::uint64_t cost, Instant now) {
   const Visit visit(*this, now);
   return take(cost, now).allowed();
 }

@@ -38,7 +38,15 @@ class Core {
     return lone_.load(std::memory_order_relaxed) ? at_ns(clock_->steady_ns()) : clock_->now();
   }
 
-  bool allow(std::uint64_t cost, Instant now);
+  bool allow(std::uint64_t cost, Instant now) {
+    if (cost > 0) {
+      Cell::Seen seen;
+      const std::int64_t ns = limit::read(limit::Timeline::kSteady, now);
+      const Cell::Taken taken = cell_.take(cost, ns, seen);
+      if (taken != Cell::Taken::kAskOwner) return taken == Cell::Taken::kYes;
+    }
+    return allow_locked(cost, now);
+  }
   Verdict check(std::uint64_t cost, Instant now);
   Portion allow_at_most(std::uint64_t most, Instant now);
   Ticket reserve(std::uint64_t cost, Duration most_delay, Instant now);
@@ -77,6 +85,8 @@ class Core {
 
   Core(const Clock& clock, Compiled compiled);
   static Result<Compiled> compile(const std::vector<Numbers>& numbers);
+
+  bool allow_locked(std::uint64_t cost, Instant now);
 
   // REQUIRES, for all below: visited.
   Backend& backend();

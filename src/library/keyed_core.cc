@@ -20,6 +20,9 @@ Result<std::shared_ptr<const Rules>> Rules::make(const std::vector<Numbers>& num
     if (!rule) return rule.error();
     compiled->rules.push_back(*std::move(rule));
   }
+  if (numbers.size() == 1) {
+    compiled->quick = store::MemoryStore::QuickRule::of(compiled->rules[0]);
+  }
   return std::shared_ptr<const Rules>(std::move(compiled));
 }
 
@@ -75,6 +78,7 @@ KeyedCore::KeyedCore(std::string name, std::shared_ptr<const Rules> rules,
                      std::shared_ptr<StoreCore> store)
     : name_(std::move(name)),
       store_(std::move(store)),
+      hashed_name_(store_->memory.hashed(name_)),
       versions_{std::move(rules)},
       rules_(versions_[0].get()) {
   counters_.push_back(name_);
@@ -111,21 +115,30 @@ void KeyedCore::add(const Rules& rules, std::string_view key, std::uint64_t cost
   }
 }
 
+std::optional<KeyedCore::Touched> KeyedCore::take_quickly(const Rules& rules, std::string_view key,
+                                                          std::uint64_t cost, Instant now) {
+  if (!rules.quick || !blocks_.empty()) return std::nullopt;
+  store::MemoryStore& memory = store_->memory;
+  const Hash128 id = memory.locate(hashed_name_, key);
+  memory.see(now);
+  return memory.touch(id, *rules.quick, cost);
+}
+
+bool KeyedCore::allow(const Rules& rules, std::string_view key, std::uint64_t cost, Instant now) {
+  if (const auto touched = take_quickly(rules, key, cost, now)) return touched->step.admitted;
+  return take_locked(rules, key, cost, now).verdict.allowed();
+}
+
 KeyedCore::Taken KeyedCore::take(const Rules& rules, std::string_view key, std::uint64_t cost,
                                  Instant now) {
+  const auto touched = take_quickly(rules, key, cost, now);
+  if (!touched) return take_locked(rules, key, cost, now);
+  return Taken{rules.quick->bucket.verdict(touched->step, cost), store_->memory.at(*touched)};
+}
+
+KeyedCore::Taken KeyedCore::take_locked(const Rules& rules, std::string_view key,
+                                        std::uint64_t cost, Instant now) {
   if (const auto no = cost > 0 ? blocked(rules, key, now) : std::nullopt) return Taken{*no, now};
-  if (rules.rules.size() == 1) {
-    const store::Charge charge{.rule = &rules.rules[0],
-                               .counter = counters_[0],
-                               .key = key,
-                               .cost = cost,
-                               .shadow = false,
-                               .charged_at = std::nullopt};
-    store::Answer answer;
-    const auto admission =
-        store_->memory.charge_now(std::span(&charge, 1), now, std::span(&answer, 1));
-    return Taken{answer.verdict, admission.at};
-  }
   Charges charges;
   add(rules, key, cost, charges);
   boost::container::small_vector<store::Answer, 4> answers(charges.size());
@@ -133,30 +146,25 @@ KeyedCore::Taken KeyedCore::take(const Rules& rules, std::string_view key, std::
   return Taken{combined(answers, admission.admitted), admission.at};
 }
 
+// Side by side, so that the slots of several keys are fetched from memory at once.
 void KeyedCore::take_each(const Rules& rules, std::span<const KeyedCall> calls, Instant now,
                           std::span<Verdict> verdicts) {
   constexpr std::size_t kAtOnce = 16;
-  if (rules.rules.size() != 1 || !blocks_.empty()) {
-    for (std::size_t i = 0; i < calls.size(); ++i) {
-      verdicts[i] = take(rules, calls[i].key, calls[i].cost, now).verdict;
-    }
-    return;
-  }
-  std::array<store::Charge, kAtOnce> charges;
-  std::array<store::Answer, kAtOnce> answers;
-  for (store::Charge& charge : charges) {
-    charge.rule = &rules.rules[0];
-    charge.counter = counters_[0];
-  }
+  const bool quick = rules.quick && blocks_.empty();
+  store::MemoryStore& memory = store_->memory;
+  std::array<Hash128, kAtOnce> ids;
   for (std::size_t done = 0; done < calls.size(); done += kAtOnce) {
     const std::size_t count = std::min(kAtOnce, calls.size() - done);
-    for (std::size_t i = 0; i < count; ++i) {
-      charges[i].key = calls[done + i].key;
-      charges[i].cost = calls[done + i].cost;
+    for (std::size_t i = 0; quick && i < count; ++i) {
+      ids[i] = memory.locate(hashed_name_, calls[done + i].key);
     }
-    store_->memory.charge_each(std::span(charges).first(count), now,
-                               std::span(answers).first(count));
-    for (std::size_t i = 0; i < count; ++i) verdicts[done + i] = answers[i].verdict;
+    if (quick) memory.see(now);
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto& [key, cost] = calls[done + i];
+      const auto touched = quick ? memory.touch(ids[i], *rules.quick, cost) : std::nullopt;
+      verdicts[done + i] = touched ? rules.quick->bucket.verdict(touched->step, cost)
+                                   : take_locked(rules, key, cost, now).verdict;
+    }
   }
 }
 

@@ -28,6 +28,7 @@ namespace weir::library {
 // Sets of numbers, compiled.
 struct Rules {
   std::vector<limit::Rule> rules;
+  std::optional<store::MemoryStore::QuickRule> quick;  // where they are one token bucket
   static Result<std::shared_ptr<const Rules>> make(const std::vector<Numbers>& numbers);
   bool same_numbers(const Rules& other) const;
 };
@@ -97,6 +98,7 @@ class KeyedCore {
     Instant at;
   };
   Taken take(const Rules& rules, std::string_view key, std::uint64_t cost, Instant now);
+  bool allow(const Rules& rules, std::string_view key, std::uint64_t cost, Instant now);
   // The same for each call of its own, side by side where one set of numbers allows it.
   void take_each(const Rules& rules, std::span<const KeyedCall> calls, Instant now,
                  std::span<Verdict> verdicts);
@@ -107,9 +109,17 @@ class KeyedCore {
   std::optional<Verdict> blocked(const Rules& rules, std::string_view key, Instant now);
 
  private:
+  using Touched = store::MemoryStore::Touched;
+
+  // Without a lock; nothing where take_locked() must be asked.
+  std::optional<Touched> take_quickly(const Rules& rules, std::string_view key, std::uint64_t cost,
+                                      Instant now);
+  Taken take_locked(const Rules& rules, std::string_view key, std::uint64_t cost, Instant now);
+
   std::string name_;
   std::vector<std::string> counters_;  // one for each set of numbers
   std::shared_ptr<StoreCore> store_;
+  KeyedHash::Name hashed_name_;  // of the first
   std::mutex versions_mutex_;
   std::vector<std::shared_ptr<const Rules>> versions_;  // all that were in force, each once
   std::atomic<const Rules*> rules_;

@@ -75,7 +75,7 @@ KeyedLimiter& KeyedLimiter::operator=(KeyedLimiter&& other) noexcept = default;
 KeyedLimiter::~KeyedLimiter() = default;
 
 bool KeyedLimiter::allow(std::string_view key, std::uint64_t cost, std::optional<Instant> now) {
-  return check(key, cost, now).allowed();
+  return core_->allow(core_->rules(), key, cost, core_->or_now(now));
 }
 
 Verdict KeyedLimiter::check(std::string_view key, std::uint64_t cost, std::optional<Instant> now) {

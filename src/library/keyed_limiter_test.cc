@@ -22,7 +22,7 @@ KeyedLimiter make(const Numbers& numbers, std::size_t max_keys = 1000) {
   return *std::move(limiter);
 }
 
-TEST(KeyedLimiter, CountsEachKeyApart) {  // T27
+TEST(KeyedLimiter, CountsEachKeyApart) {
   KeyedLimiter limiter = make(TokenBucket{{1, seconds(1)}, 1});
   for (const std::string& key : {std::string("a"), std::string(""), std::string("a\0", 2),
                                  std::string("{a}"), std::string(1 << 20, 'a')}) {
@@ -31,7 +31,7 @@ TEST(KeyedLimiter, CountsEachKeyApart) {  // T27
   }
 }
 
-TEST(KeyedLimiter, KeepsTheKeysOfTwoLimitersOnOneStoreApart) {  // T42
+TEST(KeyedLimiter, KeepsTheKeysOfTwoLimitersOnOneStoreApart) {
   const Store store = Store::memory();
   auto first = KeyedLimiter::make("a", {TokenBucket{{1, seconds(1)}, 1}}, store);
   auto second = KeyedLimiter::make("b", {TokenBucket{{1, seconds(3600)}, 1}}, store);
@@ -71,7 +71,7 @@ TEST(KeyedLimiter, BlocksAKeyForAWhile) {
   EXPECT_TRUE(limiter.allow("good", 1, at_ns(kSecond)));
   EXPECT_FALSE(limiter.allow("bad", 1, at_ns(10 * kSecond - 1)));
   EXPECT_TRUE(limiter.allow("bad", 1, at_ns(10 * kSecond)));
-  ASSERT_TRUE(limiter.block("bad", seconds(1'000'000'000), at_ns(10 * kSecond)));  // T44
+  ASSERT_TRUE(limiter.block("bad", seconds(1'000'000'000), at_ns(10 * kSecond)));
   EXPECT_FALSE(limiter.allow("bad", 1, at_ns(11 * kSecond)));
   limiter.reset("bad");
   EXPECT_TRUE(limiter.allow("bad", 5, at_ns(11 * kSecond)));
@@ -86,7 +86,7 @@ TEST(KeyedLimiter, RefusesToBlockMoreKeysThanItHolds) {
   EXPECT_TRUE(limiter.block("one more", seconds(1), at_ns(kSecond))) << "the others have ended";
 }
 
-TEST(KeyedLimiter, TakesAtMostWhatIsThere) {  // T50
+TEST(KeyedLimiter, TakesAtMostWhatIsThere) {
   KeyedLimiter limiter = make(kFive);
   EXPECT_EQ(limiter.allow_at_most("k", 3, at_ns(0)).taken, 3u);
   EXPECT_EQ(limiter.allow_at_most("k", 3, at_ns(0)).taken, 2u);
@@ -95,7 +95,7 @@ TEST(KeyedLimiter, TakesAtMostWhatIsThere) {  // T50
   EXPECT_EQ(none.verdict.retry_after, seconds(1));
 }
 
-TEST(KeyedLimiter, SettlesACallInTheWindowThatWasCharged) {  // T38
+TEST(KeyedLimiter, SettlesACallInTheWindowThatWasCharged) {
   KeyedLimiter limiter = make(FixedWindow{5, Duration(seconds(1))});
   KeyedTicket ticket = limiter.take("k", 3, at_ns(kSecond - 1));
   ASSERT_TRUE(ticket.granted());
@@ -124,7 +124,7 @@ TEST(KeyedLimiter, ConvertsEveryKeyWhenItsNumbersChange) {
   EXPECT_TRUE(limiter.allow("fresh", 20, at_ns(0)));
 }
 
-TEST(Together, ChargesAllOrNone) {  // T19
+TEST(Together, ChargesAllOrNone) {
   const Store store = Store::memory();
   KeyedLimiter global = *KeyedLimiter::make("global", {TokenBucket{{1, seconds(1)}, 100}}, store);
   KeyedLimiter per_ip = *KeyedLimiter::make("ip", {TokenBucket{{1, seconds(1)}, 1}}, store);
@@ -150,7 +150,7 @@ TEST(Together, SaysWhatCannotBeChargedTogether) {
   EXPECT_FALSE(Together::check({}, at_ns(0)).has_value());
 }
 
-TEST(KeyedLimiter, AdmitsExactlyTheLimitToManyThreads) {  // K087
+TEST(KeyedLimiter, AdmitsExactlyTheLimitToManyThreads) {
   KeyedLimiter limiter = make(FixedWindow{100, Duration(seconds(60))});
   std::atomic<int> allowed{0};
   std::vector<std::thread> threads;
@@ -163,7 +163,7 @@ TEST(KeyedLimiter, AdmitsExactlyTheLimitToManyThreads) {  // K087
   EXPECT_EQ(allowed.load(), 100);
 }
 
-TEST(KeyedLimiter, HoldsNoMoreKeysThanItMayAndForgetsTheIdle) {  // K091, K093
+TEST(KeyedLimiter, HoldsNoMoreKeysThanItMayAndForgetsTheIdle) {
   const Store store = Store::memory({.max_keys = 3});
   KeyedLimiter limiter = *KeyedLimiter::make("k", {kFive}, store);
   for (const char* key : {"", "a", "b", "c", "d", "e"}) limiter.allow(key, 1, at_ns(0));

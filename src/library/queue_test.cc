@@ -51,7 +51,7 @@ class Waiters {
   std::vector<std::thread> threads_;
 };
 
-TEST(Queue, WakesOneWaiterForEachTokenInTheOrderTheyCame) {  // T40
+TEST(Queue, WakesOneWaiterForEachTokenInTheOrderTheyCame) {
   constexpr int kWaiters = 50;
   Waiters waiters({TokenBucket{{1, seconds(1)}, 1}});
   ASSERT_TRUE(waiters.limiter.allow());

@@ -55,26 +55,29 @@ class NarrowBucket {
   }
 
   struct Step {
-    Verdict verdict;
-    std::uint64_t debt = 0;  // after the call
-    bool charge = false;
+    std::uint64_t debt = 0;  // after the call; as it was, where it was refused
+    bool admitted = false;
   };
 
   // REQUIRES: debt <= capacity().
   Step decide(std::uint64_t debt, std::uint64_t cost) const {
-    Step step;
-    if (cost > burst_) {
-      step.verdict.outcome = Outcome::kNever;
-    } else if (const std::uint64_t after = debt + cost * step_; after > capacity_) {
-      step.verdict.outcome = Outcome::kDenied;
-      step.verdict.retry_after = ns_for(after - capacity_);
-    } else {
-      debt = after;
-      step.charge = cost > 0;
+    if (cost > burst_) return Step{debt, false};
+    const std::uint64_t after = debt + cost * step_;
+    return after > capacity_ ? Step{debt, false} : Step{after, true};
+  }
+
+  // What the caller is told of it. WHY apart: it divides, which who wants a yes or no need not pay
+  // for, nor who has to decide again because another was faster.
+  Verdict verdict(const Step& step, std::uint64_t cost) const {
+    Verdict verdict;
+    if (!step.admitted && cost > burst_) {
+      verdict.outcome = Outcome::kNever;
+    } else if (!step.admitted) {
+      verdict.outcome = Outcome::kDenied;
+      verdict.retry_after = ns_for(step.debt + cost * step_ - capacity_);
     }
-    step.debt = debt;
-    report(debt, step.verdict);
-    return step;
+    report(step.debt, verdict);
+    return verdict;
   }
 
   // What is left, without the times.

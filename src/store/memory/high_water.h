@@ -33,9 +33,11 @@ class HighWater {
     }
   }
 
-  // REQUIRES: raise() was called.
-  Instant now() const {
-    const std::int64_t steady = steady_.load(std::memory_order_acquire);
+  // REQUIRES, for all below: raise() was called.
+  Instant now() const { return at(steady_ns()); }
+  std::int64_t steady_ns() const { return steady_.load(std::memory_order_acquire); }
+  // A steady reading that the mark has shown, with the wall clock's.
+  Instant at(std::int64_t steady) const {
     const std::uint64_t wall = bits(steady) + ahead_.load(std::memory_order_relaxed);
     return Instant{steady, limit::within_reach(static_cast<std::int64_t>(wall))};
   }

@@ -223,64 +223,14 @@ Admission MemoryStore::charge_now(std::span<const Charge> charges, Instant now,
                                   std::span<Answer> answers) {
   WEIR_CHECK(charges.size() == answers.size() && charges.size() <= kMaxCharges,
              "a request meets at most 64 counters, with room for an answer to each");
-  time_.raise(now);
-  if (charges.size() == 1) return charge_one(charges[0], fingerprint(charges[0]), answers[0]);
-  return charge_locked(charges, answers);
-}
-
-void MemoryStore::charge_each(std::span<const Charge> charges, Instant now,
-                              std::span<Answer> answers) {
-  WEIR_CHECK(charges.size() == answers.size(), "there is room for an answer to each charge");
-  constexpr std::size_t kAtOnce = 16;
-  std::array<Hash128, kAtOnce> ids;
-  time_.raise(now);
-  while (!charges.empty()) {
-    const std::size_t count = std::min(charges.size(), kAtOnce);
-    for (std::size_t i = 0; i < count; ++i) {
-      ids[i] = fingerprint(charges[i]);
-      table_of(ids[i]).prefetch(ids[i].low);
-    }
-    for (std::size_t i = 0; i < count; ++i) charge_one(charges[i], ids[i], answers[i]);
-    charges = charges.subspan(count);
-    answers = answers.subspan(count);
-  }
-}
-
-Admission MemoryStore::charge_one(const Charge& charge, const Hash128& id, Answer& answer) {
-  if (const auto quick = charge_quickly(charge, id, answer)) return *quick;
-  return charge_locked({&charge, 1}, {&answer, 1});
-}
-
-// One token bucket that has its slot, without a lock. Nothing where it must be asked under the
-// lock: a key that is not there, or held, or written under other numbers, or that a clock's step
-// left beyond its reach.
-// WHY the time is read after the slot: it is then as late as any that led to what the slot holds.
-std::optional<Admission> MemoryStore::charge_quickly(const Charge& charge, const Hash128& id,
-                                                     Answer& answer) {
-  constexpr int kMostTries = 16;
-  const std::uint32_t place = book_.place_of(charge.rule->serial());
-  if (place == 0) return std::nullopt;
-  const limit::NarrowBucket bucket(*charge.rule->token_bucket());
-  const std::uint64_t name = BucketSlot::name_of(id, place);
-  BucketSlot* const slot = table_of(id).seek(name);
-  if (slot == nullptr) return std::nullopt;
-  for (int tries = 0; tries < kMostTries; ++tries) {
-    const std::uint64_t arrival = slot->arrival.load(std::memory_order_acquire);
-    const Instant now = time_.now();
-    const auto ticks = bucket.ticks(now.steady_ns - epoch_.load(std::memory_order_relaxed));
-    if (!ticks) return std::nullopt;
-    const std::uint64_t debt = arrival > *ticks ? arrival - *ticks : 0;
-    if (debt > bucket.capacity()) return std::nullopt;
-    const auto step = bucket.decide(debt, charge.cost);
-    const bool unchanged =
-        step.charge ? slot->charge(name, arrival, *ticks + step.debt) : slot->reads(name, arrival);
-    if (unchanged) {
-      answer = Answer{step.verdict};
-      return Admission{step.verdict.allowed() || charge.shadow, now};
-    }
-    if (slot->name.load(std::memory_order_acquire) != name) return std::nullopt;
-  }
-  return std::nullopt;
+  see(now);
+  if (charges.size() != 1) return charge_locked(charges, answers);
+  const Charge& charge = charges[0];
+  const auto rule = QuickRule::of(*charge.rule);
+  const auto touched = rule ? touch(fingerprint(charge), *rule, charge.cost) : std::nullopt;
+  if (!touched) return charge_locked(charges, answers);
+  answers[0] = Answer{rule->bucket.verdict(touched->step, charge.cost)};
+  return Admission{touched->step.admitted || charge.shadow, at(*touched)};
 }
 
 Admission MemoryStore::charge_locked(std::span<const Charge> charges, std::span<Answer> answers) {

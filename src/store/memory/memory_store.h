@@ -50,9 +50,35 @@ class MemoryStore final : public Store {
               Done done) override;
   // The same, for callers who need no store but this one.
   Admission charge_now(std::span<const Charge> charges, Instant now, std::span<Answer> answers);
-  // Each charge is a request of its own, as if asked one by one. Where there are many, the counters
-  // are fetched from memory side by side. REQUIRES: answers.size() == charges.size().
-  void charge_each(std::span<const Charge> charges, Instant now, std::span<Answer> answers);
+
+  // For callers with many keys of one token bucket: the steps of a call that needs no lock, told
+  // apart, so that they may be taken for several keys side by side.
+  //
+  //   see(now);  id = locate(name, key);  touch(id, rule, cost)
+  //
+  // Where touch() says nothing the call was not made: charge_now() makes it.
+  struct QuickRule {
+    std::uint64_t serial;  // of the limit::Rule
+    limit::NarrowBucket bucket;
+    // Nothing for a rule whose keys all go to the lock.
+    static std::optional<QuickRule> of(const limit::Rule& rule);
+  };
+  struct Touched {
+    limit::NarrowBucket::Step step;
+    std::int64_t at;  // steady: when it was decided
+  };
+  KeyedHash::Name hashed(std::string_view counter) const { return hash_.name(counter); }
+  // Instants from here on are at least this.
+  void see(Instant now) { time_.raise(now); }
+  // The key's fingerprint; its slot is on its way into the cache.
+  Hash128 locate(const KeyedHash::Name& counter, std::string_view key) const {
+    const Hash128 id = hash_(counter, key);
+    table_of(id).prefetch(id.low);
+    return id;
+  }
+  std::optional<Touched> touch(const Hash128& id, const QuickRule& rule, std::uint64_t cost);
+  Instant at(const Touched& touched) const { return time_.at(touched.at); }
+
   void refund(std::span<const Charge> charges, Instant now) override;
   void reset(std::span<const Charge> charges) override;
 
@@ -96,9 +122,7 @@ class MemoryStore final : public Store {
 
   Hash128 fingerprint(const Charge& charge) const { return hash_(charge.counter, charge.key); }
   Shard& shard_of(const Hash128& id) { return shards_[id.high & shard_mask_]; }
-  SlotTable& table_of(const Hash128& id) { return tables_[id.high & shard_mask_]; }
-  std::optional<Admission> charge_quickly(const Charge& charge, const Hash128& id, Answer& answer);
-  Admission charge_one(const Charge& charge, const Hash128& id, Answer& answer);
+  SlotTable& table_of(const Hash128& id) const { return tables_[id.high & shard_mask_]; }
   Admission charge_locked(std::span<const Charge> charges, std::span<Answer> answers);
   void start_epoch();
   void reclaim_rules();
@@ -114,5 +138,41 @@ class MemoryStore final : public Store {
   std::unique_ptr<SlotTable[]> tables_;
   std::unique_ptr<Shard[]> shards_;
 };
+
+inline std::optional<MemoryStore::QuickRule> MemoryStore::QuickRule::of(const limit::Rule& rule) {
+  const limit::TokenBucketRule* const bucket = rule.token_bucket();
+  if (!kSlotsOpen || bucket == nullptr || !limit::NarrowBucket::can_hold(*bucket)) {
+    return std::nullopt;
+  }
+  return QuickRule{rule.serial(), limit::NarrowBucket(*bucket)};
+}
+
+// Nothing where the key must be asked under the lock: it is not there, or held, or written under
+// other numbers, or a clock's step left it beyond its reach.
+// WHY the time is read after the slot: it is then as late as any that led to what the slot holds.
+inline std::optional<MemoryStore::Touched> MemoryStore::touch(const Hash128& id,
+                                                              const QuickRule& rule,
+                                                              std::uint64_t cost) {
+  constexpr int kMostTries = 16;
+  const std::uint32_t place = book_.place_of(rule.serial);
+  if (place == 0) return std::nullopt;
+  const std::uint64_t name = BucketSlot::name_of(id, place);
+  BucketSlot* const slot = table_of(id).seek(name);
+  if (slot == nullptr) return std::nullopt;
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    const std::uint64_t arrival = slot->arrival.load(std::memory_order_acquire);
+    const std::int64_t now = time_.steady_ns();
+    const auto ticks = rule.bucket.ticks(now - epoch_.load(std::memory_order_relaxed));
+    if (!ticks) return std::nullopt;
+    const std::uint64_t debt = arrival > *ticks ? arrival - *ticks : 0;
+    if (debt > rule.bucket.capacity()) return std::nullopt;
+    const limit::NarrowBucket::Step step = rule.bucket.decide(debt, cost);
+    const bool unchanged = step.debt == debt ? slot->reads(name, arrival)
+                                             : slot->charge(name, arrival, *ticks + step.debt);
+    if (unchanged) return Touched{step, now};
+    if (slot->name.load(std::memory_order_acquire) != name) return std::nullopt;
+  }
+  return std::nullopt;
+}
 
 }  // namespace weir::store

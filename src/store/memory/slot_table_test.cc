@@ -67,11 +67,13 @@ TEST(NarrowBucket, AnswersAsTheWideFormTickForTickAtEveryRate) {
       const auto ticks = narrow.ticks(since);
       if (!ticks) break;
       const std::uint64_t cost = below(4);
-      const auto got = narrow.decide(narrow.debt(arrival, since), cost);
+      const std::uint64_t debt = narrow.debt(arrival, since);
+      const auto got = narrow.decide(debt, cost);
       const auto right = rule->decide(state ? &*state : nullptr, cost, at_ns(epoch + since));
-      ASSERT_EQ(got.verdict, right.verdict) << "round " << round << " call " << call;
-      ASSERT_EQ(got.charge, right.write);
-      if (got.charge) {
+      ASSERT_EQ(narrow.verdict(got, cost), right.verdict) << "round " << round << " call " << call;
+      ASSERT_EQ(got.admitted, right.verdict.allowed());
+      ASSERT_EQ(got.debt != debt, right.write);
+      if (right.write) {
         arrival = *ticks + got.debt;
         state = right.next;
         ASSERT_EQ(narrow.widen(arrival, epoch), *state);
@@ -219,29 +221,33 @@ TEST(MemorySlots, LeaveTheReachOfOneWordWithoutAChangeOfAnswer) {
   EXPECT_EQ(store.keys_in_slots(), 0u);
 }
 
-TEST(MemorySlots, AnswerABatchAsOneByOne) {
-  MemoryStore together;
+TEST(MemorySlots, AreTouchedStepByStepAsByACharge) {
+  MemoryStore stepwise;
   MemoryStore apart;
   const auto rule = bucket(1, 3);
-  const auto window = rule_of(FixedWindow{2, seconds(1)});
+  const auto quick = *MemoryStore::QuickRule::of(rule);
+  const KeyedHash::Name name = stepwise.hashed("limit");
   std::mt19937 random(3);
-  for (int round = 0; round < 200; ++round) {
-    const Instant now = kStart + milliseconds(100 * round);
-    std::vector<std::string> keys;
-    for (int i = 0; i < 50; ++i) keys.push_back(std::to_string(random() % 60));
-    std::vector<Charge> charges;
-    for (const std::string& key : keys) {
-      charges.push_back({&rule, "limit", key, random() % 3, random() % 8 == 0});
-      if (random() % 4 == 0) charges.push_back({&window, "window", key});
+  int touched = 0;
+  for (int call = 0; call < 10'000; ++call) {
+    const Instant now = kStart + milliseconds(2 * call);
+    const std::string key = std::to_string(random() % 60);
+    const Charge charge{&rule, "limit", key, random() % 3};
+    Answer right;
+    apart.charge_now({&charge, 1}, now, {&right, 1});
+    const Hash128 id = stepwise.locate(name, key);
+    stepwise.see(now);
+    if (const auto step = stepwise.touch(id, quick, charge.cost)) {
+      ++touched;
+      ASSERT_EQ(quick.bucket.verdict(step->step, charge.cost), right.verdict);
+      ASSERT_EQ(stepwise.at(*step), now);
+      continue;
     }
-    std::vector<Answer> answers(charges.size());
-    together.charge_each(charges, now, answers);
-    for (std::size_t i = 0; i < charges.size(); ++i) {
-      Answer right;
-      apart.charge_now({&charges[i], 1}, now, {&right, 1});
-      ASSERT_EQ(answers[i].verdict, right.verdict);
-    }
+    Answer answer;
+    stepwise.charge_now({&charge, 1}, now, {&answer, 1});
+    ASSERT_EQ(answer.verdict, right.verdict);
   }
+  EXPECT_GT(touched, 1000);
 }
 
 TEST(MemorySlotThreads, AdmitExactlyTheBurstOfOneKey) {

@@ -1,0 +1,57 @@
+#include "library/bias.h"
+
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+
+#include "base/check.h"
+
+namespace weir::library {
+namespace {
+
+bool membarrier(int command) {
+  return ::syscall(SYS_membarrier, command, 0, 0) == 0;
+}
+
+bool can_be_taken_away() {
+#if defined(__x86_64__) && defined(__linux__)
+  static const bool registered = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+  return registered;
+#else
+  return false;
+#endif
+}
+
+}  // namespace
+
+// Who comes back for it is no further owner.
+bool Bias::claim() {
+  if (before_ != self()) {
+    if (owners_ == kMostOwners || !can_be_taken_away()) return false;
+    ++owners_;
+    before_ = self();
+  }
+  owner_.store(self(), std::memory_order_relaxed);
+  return true;
+}
+
+void Bias::revoke() {
+  const bool mine = owner_.load(std::memory_order_relaxed) == self();
+  owner_.store(kNobody, std::memory_order_relaxed);
+  if (mine) return;
+  before_ = kNobody;
+  // A child of fork() must say again that it will ask.
+  const bool ran = membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) ||
+                   (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) &&
+                    membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED));
+  WEIR_CHECK(ran, "the kernel ran membarrier when the owner registered");
+  // WHY sleep: the owner may have been taken off its processor by us.
+  for (int looks = 0; inside_.load(std::memory_order_acquire); ++looks) {
+    if (looks > 100) std::this_thread::sleep_for(std::chrono::microseconds(10));
+  }
+}
+
+}  // namespace weir::library

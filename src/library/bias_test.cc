@@ -1,0 +1,105 @@
+#include "library/bias.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+namespace weir::library {
+namespace {
+
+// Runs `body` on a thread of its own, to its end.
+template <typename Body>
+void elsewhere(Body body) {
+  std::thread(body).join();
+}
+
+class BiasTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!bias_.claim()) GTEST_SKIP() << "this machine has no membarrier: nobody owns anything";
+  }
+  Bias bias_;
+};
+
+TEST_F(BiasTest, LetsOnlyItsOwnerIn) {
+  ASSERT_TRUE(bias_.enter());
+  bias_.leave();
+  elsewhere([this] { EXPECT_FALSE(bias_.enter()); });
+}
+
+TEST_F(BiasTest, LetsNobodyInOnceItIsTakenAway) {
+  elsewhere([this] { bias_.revoke(); });
+  EXPECT_FALSE(bias_.owned());
+  EXPECT_FALSE(bias_.enter());
+}
+
+TEST_F(BiasTest, IsTakenAwayOnlyOnceItsOwnerHasLeft) {
+  ASSERT_TRUE(bias_.enter());
+  std::atomic<bool> asked{false};
+  std::atomic<bool> taken{false};
+  std::thread other([&] {
+    asked = true;
+    bias_.revoke();
+    taken = true;
+  });
+  while (!asked) std::this_thread::yield();
+  for (int i = 0; i < 1000; ++i) {
+    std::this_thread::yield();
+    ASSERT_FALSE(taken);
+  }
+  bias_.leave();
+  other.join();
+  EXPECT_TRUE(taken);
+}
+
+TEST_F(BiasTest, MayComeBackToItsOwnerForEver) {
+  for (int i = 0; i < 10 * Bias::kMostOwners; ++i) {
+    bias_.revoke();
+    ASSERT_TRUE(bias_.claim());
+  }
+}
+
+TEST_F(BiasTest, HasAFewOwnersAtMostThenNone) {
+  for (int owners = 1; owners < Bias::kMostOwners; ++owners) {
+    elsewhere([this] {
+      bias_.revoke();
+      EXPECT_TRUE(bias_.claim());
+    });
+  }
+  bias_.revoke();
+  EXPECT_FALSE(bias_.claim());
+  elsewhere([this] { EXPECT_FALSE(bias_.claim()); });
+}
+
+// What the owner writes by plain stores is there for who takes the ownership away, whenever he
+// does.
+TEST(BiasThreads, LoseNothingInAHandOver) {
+  constexpr int kRounds = 2000;
+  for (int round = 0; round < kRounds; ++round) {
+    Bias bias;
+    if (!bias.claim()) GTEST_SKIP() << "this machine has no membarrier: nobody owns anything";
+    bias.revoke();
+    std::atomic<int> count{0};
+    std::atomic<bool> started{false};
+    int added = 0;
+    std::thread owner([&] {
+      ASSERT_TRUE(bias.claim());
+      while (bias.enter()) {
+        count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+        bias.leave();
+        ++added;
+        started.store(true, std::memory_order_relaxed);
+      }
+    });
+    while (!started.load(std::memory_order_relaxed)) std::this_thread::yield();
+    for (volatile int i = 0; i < round % 200; i = i + 1) {
+    }
+    bias.revoke();
+    const int seen = count.load(std::memory_order_relaxed);
+    owner.join();
+    ASSERT_EQ(seen, added) << "round " << round;
+  }
+}
+
+}  // namespace
+}  // namespace weir::library
