@@ -1,4 +1,4 @@
-// Every scenario of the corpus, on the pure function, on the memory store, and on the oracle.
+// Every scenario of the corpus, on the pure function, the memory store, the engine and the oracle.
 
 #include <gtest/gtest.h>
 
@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "oracle/oracle.h"
+#include "scenario/engine_target.h"
 #include "scenario/run.h"
 #include "scenario/targets.h"
 #include "store/memory/memory_store.h"
@@ -52,6 +53,11 @@ TEST_P(Corpus, HoldsForThePureFunction) {
 TEST_P(Corpus, HoldsForTheMemoryStore) {
   store::MemoryStore store;
   StoreTarget target(store);
+  expect_right_on(target);
+}
+
+TEST_P(Corpus, HoldsForTheEngine) {
+  EngineTarget target(load(GetParam()));
   expect_right_on(target);
 }
 

@@ -1,0 +1,96 @@
+#include "scenario/engine_target.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "engine/test_request.h"
+
+namespace weir::scenario {
+namespace {
+
+std::string header_of(const std::string& limit) {
+  return "header.x-" + limit;
+}
+
+policy::Limit written(const Limit& limit) {
+  policy::Limit made = engine::limit(limit.name, limit.numbers, {header_of(limit.name)});
+  made.mode = limit.shadow ? policy::Mode::kShadow : policy::Mode::kEnforce;
+  return made;
+}
+
+engine::TestRequest request_of(std::span<const Met> met) {
+  std::map<std::string, std::string> headers;
+  for (const Met& one : met) headers[header_of(one.limit->name)] = one.key;
+  return engine::TestRequest(std::move(headers));
+}
+
+}  // namespace
+
+EngineTarget::EngineTarget(const Scenario& scenario) : limits_(scenario.limits) {
+  install();
+}
+
+void EngineTarget::install() {
+  std::vector<policy::Limit> all;
+  for (const Limit& limit : limits_) all.push_back(written(limit));
+  const auto installed = engine_.install(engine::policy_of(std::move(all)));
+  WEIR_CHECK(installed.has_value(), "the corpus has numbers that can be held");
+}
+
+void EngineTarget::reload_if_changed(std::span<const Met> met) {
+  bool changed = false;
+  for (const Met& one : met) {
+    for (Limit& limit : limits_) {
+      if (limit.name != one.limit->name || limit.numbers == one.limit->numbers) continue;
+      limit = *one.limit;
+      changed = true;
+    }
+  }
+  if (changed) install();
+}
+
+Reply EngineTarget::take(std::span<const Met> met, Instant now) {
+  reload_if_changed(met);
+  const engine::TestRequest request = request_of(met);
+  Reply reply{true, {}};
+  std::optional<std::uint64_t> cost;
+  if (!met.empty()) cost = met[0].cost;
+  engine_.decide(request, now, cost, [&](engine::Decision decision) {
+    reply.admitted = decision.allowed;
+    for (const auto& limit : decision.limits) reply.verdicts.push_back(limit.verdict);
+    WEIR_CHECK(reply.verdicts.size() == met.size(), "a request meets the limits of its headers");
+    const auto right = named(met, reply);
+    WEIR_CHECK(decision.named == (right ? static_cast<int>(*right) : -1),
+               "the engine names the limit that the contract says");
+    if (decision.allowed) charged_.push_back(std::move(decision));
+  });
+  return reply;
+}
+
+void EngineTarget::refund(std::span<const Met> met, Instant now,
+                          std::optional<Instant> charged_at) {
+  reload_if_changed(met);
+  if (!charged_at) {
+    for (const Met& one : met) {
+      const auto done = engine_.refund(one.limit->name, {one.key}, now, one.cost);
+      WEIR_CHECK(done.has_value(), "the limit is in the policy");
+    }
+    return;
+  }
+  // The decision made then for this key.
+  const auto charged = std::find_if(charged_.rbegin(), charged_.rend(), [&](const auto& decision) {
+    return decision.at.steady_ns == charged_at->steady_ns && decision.limits.size() == met.size() &&
+           decision.limits[0].name == met[0].limit->name &&
+           decision.key_of(decision.limits[0]).find(met[0].key) != std::string_view::npos;
+  });
+  if (charged != charged_.rend()) engine_.refund(*charged, now, met[0].cost);
+}
+
+void EngineTarget::reset(std::span<const Met> met) {
+  for (const Met& one : met) {
+    const auto done = engine_.reset(one.limit->name, {one.key});
+    WEIR_CHECK(done.has_value(), "the limit is in the policy");
+  }
+}
+
+}  // namespace weir::scenario
