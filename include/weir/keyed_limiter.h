@@ -49,6 +49,16 @@ class WEIR_API Store {
  public:
   // In this process: exact among its threads, not shared with other processes.
   static Store memory(const StoreOptions& options = {});
+  // The same, with the counters that save() left in a file, for limiters of the same names; an
+  // empty one where there is no such file. ERRORS: kIo; kInvalid where it is damaged or no
+  // snapshot.
+  static Result<Store> restored(const std::string& file, const StoreOptions& options = {},
+                                std::optional<Instant> now = std::nullopt);
+  // Writes all counters to a file (what is blocked is not among them) and says how many. It takes
+  // the place of `file` whole or not at all, and only its owner can read it: it holds the secret
+  // under which keys are kept. Others may call meanwhile. ERRORS: kIo.
+  Result<std::size_t> save(const std::string& file,
+                           std::optional<Instant> now = std::nullopt) const;
 
   std::size_t keys() const;         // counters held
   std::uint64_t evictions() const;  // counters forgotten though they were not fresh

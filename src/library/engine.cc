@@ -31,6 +31,11 @@ Result<policy::Policy> usable(policy::Loaded loaded) {
                      ": the store is not in this process; use memory:// here, or "
                      "ask a running weir through its check API"};
   }
+  if (loaded.policy->store.snapshot) {
+    return Error{ErrorCode::kUnsupported,
+                 loaded.policy->file +
+                     ": store.snapshot is written by the program weir alone; leave it out here"};
+  }
   return *std::move(loaded.policy);
 }
 

@@ -95,5 +95,11 @@ TEST(LibraryEngine, RefusesAPolicyWhoseStoreIsElsewhere) {
   ASSERT_FALSE(engine);
 }
 
+TEST(LibraryEngine, RefusesASnapshotThatItWouldNotWrite) {
+  const auto engine = Engine::from_text("store: { snapshot: { file: state } }\nlimits: []\n");
+  ASSERT_FALSE(engine);
+  EXPECT_EQ(engine.error().code, ErrorCode::kUnsupported);
+}
+
 }  // namespace
 }  // namespace weir

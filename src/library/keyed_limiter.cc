@@ -15,6 +15,18 @@ Store Store::memory(const StoreOptions& options) {
   return Store(std::make_shared<library::StoreCore>(options));
 }
 
+Result<Store> Store::restored(const std::string& file, const StoreOptions& options,
+                              std::optional<Instant> now) {
+  Store store = memory(options);
+  const auto read = store.core_->memory.restore(file, now ? *now : store.core_->clock.now());
+  if (!read) return read.error();
+  return store;
+}
+
+Result<std::size_t> Store::save(const std::string& file, std::optional<Instant> now) const {
+  return core_->memory.save(file, now ? *now : core_->clock.now());
+}
+
 std::size_t Store::keys() const {
   return core_->memory.keys();
 }

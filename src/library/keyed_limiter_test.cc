@@ -1,9 +1,11 @@
 #include "weir/keyed_limiter.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
@@ -161,6 +163,38 @@ TEST(KeyedLimiter, AdmitsExactlyTheLimitToManyThreads) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(allowed.load(), 100);
+}
+
+TEST(KeyedLimiter, FindsWhatAStoreOfAnotherProcessHasSaved) {
+  const std::string file = testing::TempDir() + "weir-keyed-" + std::to_string(getpid());
+  {
+    const Store store = Store::memory();
+    KeyedLimiter limiter = *KeyedLimiter::make("k", {kFive}, store);
+    EXPECT_TRUE(limiter.allow("a", 5, at_ns(0)));
+    EXPECT_EQ(*store.save(file, at_ns(0)), 1u);
+  }
+  const auto store = Store::restored(file, {}, at_ns(1));
+  ASSERT_TRUE(store);
+  KeyedLimiter limiter = *KeyedLimiter::make("k", {kFive}, *store);
+  EXPECT_FALSE(limiter.allow("a", 1, at_ns(1)));
+  EXPECT_TRUE(limiter.allow("b", 1, at_ns(1)));
+  std::filesystem::remove(file);
+  EXPECT_EQ(Store::restored(file, {}, at_ns(1))->keys(), 0u);
+}
+
+TEST(KeyedLimiter, GivesTheSlotOfACallThatIsNeverReleasedBackAtItsTimeout) {
+  KeyedLimiter limiter = make(Concurrency{2, seconds(30)});
+  KeyedTicket first = limiter.take("a", 1, at_ns(0));
+  EXPECT_TRUE(limiter.allow("a", 1, at_ns(0)));
+  const Verdict full = limiter.check("a", 1, at_ns(0));
+  EXPECT_EQ(full.outcome, Outcome::kDenied);
+  EXPECT_FALSE(full.retry_known);
+  first.cancel(at_ns(1));
+  EXPECT_TRUE(limiter.allow("a", 1, at_ns(1)));
+  first.cancel(at_ns(1));  // once
+  const Instant timeout = at_ns(0) + seconds(30);
+  EXPECT_FALSE(limiter.allow("a", 1, at_ns(timeout.steady_ns - 1)));
+  EXPECT_TRUE(limiter.allow("a", 1, timeout));
 }
 
 TEST(KeyedLimiter, HoldsNoMoreKeysThanItMayAndForgetsTheIdle) {

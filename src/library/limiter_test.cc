@@ -173,6 +173,15 @@ TEST(Limiter, RefusesAllWhileBlockedAndPeeksAllTheSame) {
   EXPECT_TRUE(limiter.allow(10, at_ns(2 * kSecond)));
 }
 
+TEST(Limiter, BlocksForDecadesToTheNanosecond) {
+  Limiter limiter = bucket(1, seconds(1), 1);
+  const Duration span = seconds(1'000'000'000);
+  limiter.block(span, at_ns(0));
+  EXPECT_EQ(limiter.check(1, at_ns(0)).retry_after, span);
+  EXPECT_FALSE(limiter.allow(1, at_ns(span.count() - 1)));
+  EXPECT_TRUE(limiter.allow(1, at_ns(span.count())));
+}
+
 TEST(Limiter, ChargesSeveralSetsOfNumbersTogetherOrNotAtAll) {
   auto limiter =
       Limiter::make({TokenBucket{{100, seconds(1)}, 100}, TokenBucket{{1, seconds(1)}, 1}});

@@ -40,6 +40,23 @@ TEST(TokenBucket, ThreeASecondForABillionSecondsAreThreeBillion) {
   EXPECT_EQ(rule.decide(&drained.next, 0, end).verdict.remaining, 3'000'000'000u);
 }
 
+TEST(TokenBucket, GivesEveryTokenToWhoAsksBetweenTheirComing) {
+  const auto rule = *TokenBucketRule::make(TokenBucket{Rate{1000, seconds(1)}, 10});
+  std::optional<State> state;
+  std::uint64_t taken = 0;
+  constexpr std::int64_t kTenSeconds = 10'000'000'000;
+  for (std::int64_t now = 0; now <= kTenSeconds; now += 400'000) {
+    const auto ask = [&](std::uint64_t cost) {
+      return rule.decide(state ? &*state : nullptr, cost, now);
+    };
+    const std::uint64_t left = ask(0).verdict.remaining;
+    if (left == 0) continue;
+    state = ask(left).next;
+    taken += left;
+  }
+  EXPECT_EQ(taken, 10u + 10'000u);
+}
+
 TEST(TokenBucket, SaysWhenOneMoreIsLeft) {
   const auto rule = *TokenBucketRule::make(TokenBucket{Rate{2, seconds(3)}, 5});
   const Step used = rule.decide(nullptr, 3, 0);

@@ -11,6 +11,7 @@
 #include "limit/rule.h"
 #include "oracle/generate.h"
 #include "oracle/oracle.h"
+#include "oracle/words.h"
 #include "scenario/targets.h"
 #include "store/memory/memory_store.h"
 
@@ -25,20 +26,6 @@ constexpr Instant kStart = at_ns(1'767'225'600'123'456'789);
 constexpr Instant kEnd = at_ns(2'114'380'800'000'000'000);
 constexpr int kTraces = 60;  // of each algorithm
 constexpr int kCalls = 80;   // of each trace
-
-std::string describe(const Verdict& v) {
-  return "outcome " + std::to_string(static_cast<int>(v.outcome)) + " left " +
-         std::to_string(v.remaining) + "/" + std::to_string(v.quota) + " retry " +
-         std::to_string(v.retry_after.count()) + " reset " + std::to_string(v.reset_after.count()) +
-         " delay " + std::to_string(v.delay.count()) + " next " +
-         std::to_string(v.next_after.count()) + " known " + std::to_string(v.retry_known);
-}
-
-// What a failure says: how to see it again.
-std::string replay(std::uint64_t seed) {
-  return "seed " + std::to_string(seed) +
-         "; replay all of this run with WEIR_SEED=" + std::to_string(run_seed());
-}
 
 // Numbers that can be held; most random ones can.
 Numbers holdable(Generator& generate, Algorithm algorithm) {
@@ -198,12 +185,6 @@ TEST_P(Properties, ARefundUndoesItsCharge) {
       now = now + generate.pause(expected, typical_span(numbers));
     }
   });
-}
-
-std::string algorithm_name(const ::testing::TestParamInfo<Algorithm>& tested) {
-  constexpr std::array<const char*, 6> kNames = {"TokenBucket", "LeakyBucket",    "FixedWindow",
-                                                 "SlidingLog",  "SlidingCounter", "Concurrency"};
-  return kNames[static_cast<std::size_t>(tested.param)];
 }
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, StateProperties,
