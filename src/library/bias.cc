@@ -4,7 +4,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <thread>
 
 #include "base/check.h"
@@ -48,10 +47,8 @@ void Bias::revoke() {
                    (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) &&
                     membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED));
   WEIR_CHECK(ran, "the kernel ran membarrier when the owner registered");
-  // WHY sleep: the owner may have been taken off its processor by us.
-  for (int looks = 0; inside_.load(std::memory_order_acquire); ++looks) {
-    if (looks > 100) std::this_thread::sleep_for(std::chrono::microseconds(10));
-  }
+  // The owner is inside for some nanoseconds, unless it was taken off its processor: let it run.
+  while (inside_.load(std::memory_order_acquire)) std::this_thread::yield();
 }
 
 }  // namespace weir::library
