@@ -99,4 +99,10 @@ Duration typical_span(const Numbers& numbers) {
   return std::visit(Span{}, numbers);
 }
 
+std::string_view name_of(Algorithm algorithm) {
+  constexpr std::string_view kNames[] = {"TokenBucket", "LeakyBucket",    "FixedWindow",
+                                         "SlidingLog",  "SlidingCounter", "Concurrency"};
+  return kNames[static_cast<std::size_t>(algorithm)];
+}
+
 }  // namespace weir::oracle

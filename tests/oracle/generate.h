@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "scenario/scenario.h"
@@ -44,5 +45,8 @@ std::uint64_t run_seed();
 
 // About how long one token, slot or window of these numbers takes.
 Duration typical_span(const Numbers& numbers);
+
+// For the names of tests. REQUIRES: not kUnlimited.
+std::string_view name_of(Algorithm algorithm);
 
 }  // namespace weir::oracle
