@@ -15,6 +15,8 @@ Runtime::Runtime(const ServeOptions& options, admin::Control& control)
 
 Runtime::~Runtime() {
   loops_.stop();
+  // What waits for an answer touches what is destroyed before the store.
+  if (store_.redis) store_.redis->close();
 }
 
 Result<std::unique_ptr<Runtime>> Runtime::open(policy::Policy policy, const ServeOptions& options,

@@ -30,9 +30,13 @@ bool sends(const Decision& decision, policy::HeaderFamily family) {
   return std::find(families.begin(), families.end(), family) != families.end();
 }
 
+bool has_quota(const LimitDecision& one) {
+  return one.known() && one.reason != Reason::kMissingKey && !one.unlimited();
+}
+
 // Whether the verdict's numbers were asked of a store and mean something.
 bool has_numbers(const LimitDecision& one) {
-  return one.known() && one.reason != Reason::kMissingKey && !one.unlimited();
+  return one.asked && has_quota(one);
 }
 
 bool has_wait(const Verdict& verdict) {
@@ -148,17 +152,18 @@ void add_exact_seconds(Text& out, Duration duration) {
 // `"quota":5,"remaining":0,"retry_after":9.4,...`: what the whole decision and each limit show.
 void append_verdict(VerdictText& out, const LimitDecision* one) {
   const bool numbers = one != nullptr && has_numbers(*one);
-  const auto field = [&](std::string_view key, std::uint64_t value) {
+  const auto field = [&](std::string_view key, bool shown, std::uint64_t value) {
     out += key;
-    numbers ? out.add_number(value) : void(out += "null");
+    shown ? out.add_number(value) : void(out += "null");
   };
   const auto seconds = [&](std::string_view key, Duration value) {
     out += key;
     add_exact_seconds(out, value);
   };
   const Verdict verdict = numbers ? one->verdict : Verdict{};
-  field(",\"quota\":", verdict.quota);
-  field(",\"remaining\":", verdict.remaining);
+  const bool quota = one != nullptr && has_quota(*one);
+  field(",\"quota\":", quota, quota ? one->verdict.quota : 0);
+  field(",\"remaining\":", numbers, verdict.remaining);
   const bool refused = one != nullptr && !one->verdict.allowed();
   if (refused && !has_wait(one->verdict)) {
     out += ",\"retry_after\":null";

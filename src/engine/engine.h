@@ -43,6 +43,7 @@ struct LimitDecision {
   bool shadow = false;
   Source source = Source::kMemory;
   Reason reason = Reason::kNone;
+  bool asked = true;  // false: of the verdict's numbers only the quota is known (store::Answer)
   std::uint64_t cost = 1;  // what was asked
   // Where the encoded key stands in Decision::keys.
   std::uint32_t key_begin = 0;

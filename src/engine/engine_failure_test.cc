@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/answer.h"
 #include "engine/engine.h"
 #include "engine/local_share.h"
 #include "engine/test_request.h"
@@ -123,6 +124,24 @@ TEST_F(EngineFailureTest, DeniesWhereTheLimitOrTheStoreSaysSoAndGivesBackWhatWas
 
   const Decision by_default = decide({limit("a", bucket(5))}, {unknown()}, true, OnError::kDeny);
   EXPECT_EQ(by_default.reason, Reason::kLimiterUnavailable);
+}
+
+TEST_F(EngineFailureTest, ShowsNoNumbersOfALimitThatTheStoreWasNotAskedAbout) {
+  Answer unasked = admits();
+  unasked.asked = false;
+  unasked.source = Source::kDenyCache;
+  const Decision decision =
+      decide({limit("a", bucket(5)), limit("b", bucket(5))}, {unasked, denies()}, false);
+  EXPECT_EQ(named(decision), "b");
+  std::string json;
+  append_check_json(decision, "id", json);
+  EXPECT_NE(json.find("\"limit\":\"a\",\"quota\":5,\"remaining\":null"), std::string::npos) << json;
+  AnswerHeaders headers;
+  headers.fill(decision);
+  std::string lines;
+  headers.append_to(lines);
+  EXPECT_EQ(lines.find("\"a\""), std::string::npos) << lines;
+  EXPECT_NE(lines.find("\"b\""), std::string::npos) << lines;
 }
 
 TEST_F(EngineFailureTest, CountsByItsOwnShareWhereTheLimitSaysLocal) {

@@ -54,17 +54,21 @@ LimitDecision judge_limit(const Pending& pending, const Met& met) {
   std::uint32_t place = met.first;
   bool first = true;
   bool failed = false;
+  bool all_asked = true;
   for (const Counter& counter : *met.counters) {
     if (is_unlimited(counter)) continue;
     const Answer& answer = pending.answers[place++];
     failed = failed || !answer.known;
+    all_asked = all_asked && answer.asked;
     if (!answer.known) continue;
     if (!first && !is_named_over(answer.verdict, one.verdict)) continue;
     first = false;
     one.verdict = answer.verdict;
     one.source = answer.source;
+    one.asked = answer.asked;
     set_counter(one, counter);
   }
+  one.asked = one.asked && (all_asked || !one.verdict.allowed());
   if (failed && one.verdict.allowed()) set_failed(one, on_error(pending, met));
   const bool never = one.known() && one.verdict.outcome == Outcome::kNever;
   if (never && met.cost > one.verdict.quota) one.reason = Reason::kCostExceedsLimit;

@@ -51,6 +51,9 @@ struct Answer {
   // False when the store failed and the outcome is not known: the engine then asks the limit's
   // `on_error`. The verdict means nothing.
   bool known = true;
+  // False when another charge of the request was refused without asking the store (deny cache), and
+  // so nothing was asked of this one: of the verdict, the quota and whether the cost exceeds it.
+  bool asked = true;
 };
 
 class Store {

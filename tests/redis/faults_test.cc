@@ -144,62 +144,6 @@ TEST(RedisFaults, StartsWhileTheServerIsDownAndFindsItLater) {
   EXPECT_TRUE(runner.store().has_answered());
 }
 
-// A peer that accepts, and answers every read with the same bytes, or with nothing.
-class BadPeer {
- public:
-  explicit BadPeer(std::string answer) : answer_(std::move(answer)) {
-    fd_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    bind(fd_, reinterpret_cast<sockaddr*>(&address), size);
-    listen(fd_, 16);
-    getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &size);
-    port_ = ntohs(address.sin_port);
-    thread_ = std::thread([this] { serve(); });
-  }
-  ~BadPeer() {
-    stopping_ = true;
-    shutdown(fd_, SHUT_RDWR);
-    thread_.join();
-    close(fd_);
-  }
-  std::string url() const { return "redis://127.0.0.1:" + std::to_string(port_); }
-
- private:
-  void serve() {
-    std::vector<int> peers;
-    while (!stopping_) {
-      const int peer = accept(fd_, nullptr, nullptr);
-      if (peer < 0) break;
-      peers.push_back(peer);
-      if (!answer_.empty()) {
-        const ssize_t sent = send(peer, answer_.data(), answer_.size(), MSG_NOSIGNAL);
-        (void)sent;
-      }
-    }
-    for (int peer : peers) close(peer);
-  }
-
-  std::string answer_;
-  int fd_ = -1;
-  int port_ = 0;
-  std::atomic<bool> stopping_{false};
-  std::thread thread_;
-};
-
-TEST(RedisFaults, EndsEveryCallInTimeWithAPeerThatIsNoRedis) {
-  for (const char* answer : {"", "HTTP/1.1 400 Bad Request\r\n\r\n", "\x15\x03\x01",
-                             "$99999999999\r\n", "+OK\r\n+OK\r\n"}) {
-    BadPeer peer(answer);
-    Runner runner(hasty(peer.url()));
-    int known = 0;
-    expect_in_time(times(runner, bucket(10), 30, known));
-    EXPECT_EQ(known, 0) << answer;
-  }
-}
-
 TEST(RedisFaults, SaysSoWhenAForeignValueStandsUnderACounter) {
   RedisServer server;
   RedisClient client(server.socket_path());

@@ -210,6 +210,33 @@ api: {{ listen: 127.0.0.1:{port} }}
             self.assertEqual((decision["allowed"], decision["reason"]), (number < 3, reason))
         self.assertEqual((decision["source"], decision["limit"]), ("deny_cache", "each"))
 
+    def test_a_refusal_that_is_remembered_tells_the_other_limits_as_they_were_seen(self):
+        redis, port = Redis(self), harness.free_port()
+        self.serve(f"""
+store: {{ url: {redis.url}, deny_cache: 1m, timeout: 5s }}
+attributes: [tenant]
+limits:
+  - {{ name: all, algorithm: token_bucket, rate: 1/h, burst: 10 }}
+  - {{ name: each, key: [ip], algorithm: token_bucket, rate: 1/h, burst: 1 }}
+  - {{ name: tenant, key: [tenant], algorithm: token_bucket, rate: 1/h, burst: 20 }}
+api: {{ listen: 127.0.0.1:{port} }}
+""")
+        client = harness.Client(port)
+        self.addCleanup(client.close)
+
+        def ask(tenant):
+            body = json.dumps({"attributes": {"ip": "203.0.113.7", "tenant": tenant}})
+            answer = client.request("POST", "/v1/check", body=body)
+            decision = json.loads(answer.text)
+            return (decision["source"], [(one["quota"], one["remaining"])
+                                         for one in decision["limits"]], answer.headers["RateLimit"])
+        self.assertEqual(ask("a")[:2], ("redis", [(10, 9), (1, 0), (20, 19)]))
+        self.assertEqual(ask("a")[:2], ("redis", [(10, 9), (1, 0), (20, 19)]))
+        self.assertEqual(ask("a")[:2], ("deny_cache", [(10, 9), (1, 0), (20, 19)]))
+        source, limits, header = ask("b")  # of whose counter nothing is known
+        self.assertEqual((source, limits), ("deny_cache", [(10, 9), (1, 0), (20, None)]))
+        self.assertNotIn("tenant", header)
+
 
 class Start(harness.SystemTest):
     def test_starts_without_redis_and_says_so(self):

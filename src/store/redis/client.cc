@@ -31,6 +31,7 @@ Client::~Client() {
 }
 
 void Client::start() {
+  if (closed_) return;
   switch (settings_.url.topology) {
     case Topology::kSingle:
       single_ = make_node(settings_.url.addresses.front());
@@ -85,11 +86,11 @@ void Client::send(std::string command, std::uint16_t slot, std::int64_t deadline
 }
 
 void Client::dispatch(Attempt* attempt) {
-  send_to(node_for(attempt->call.slot), attempt, false);
+  send_to(closed_ ? nullptr : node_for(attempt->call.slot), attempt, false);
 }
 
 void Client::send_to(Node* node, Attempt* attempt, bool asking) {
-  if (node == nullptr || closed_) return finish(attempt, Outcome{Ending::kUnreachable});
+  if (node == nullptr) return finish(attempt, Outcome{Ending::kUnreachable});
   ++attempt->tries;
   attempt->node = node->address();
   out_.clear();
@@ -110,7 +111,7 @@ void Client::send_to(Node* node, Attempt* attempt, bool asking) {
 void Client::finish(Attempt* attempt, const Outcome& outcome) {
   const OnOutcome done = std::move(attempt->call.done);
   delete attempt;
-  if (!closed_) done(outcome);
+  done(outcome);
 }
 
 void Client::take_outcome(Attempt* attempt, const Outcome& outcome) {
@@ -120,6 +121,9 @@ void Client::take_outcome(Attempt* attempt, const Outcome& outcome) {
       const Refusal refusal = refusal_of(error);
       if (attempt->call.script != nullptr) note(refusal, attempt->node, std::string(error));
       if (!closed_ && try_again(attempt, refusal, error)) return;
+    } else if (attempt->call.fits != nullptr && !attempt->call.fits(*outcome.reply)) {
+      mistrust(attempt->node);
+      return finish(attempt, Outcome{Ending::kLost});  // it may have run
     } else {
       health_.answered();
     }
@@ -185,6 +189,15 @@ void Client::arm_retries() {
     if (error || !*alive) return;
     retries_armed_ = false;
     for (Attempt* attempt : std::exchange(retries_, {})) dispatch(attempt);
+  });
+}
+
+// An answer to some other question: all that follow on this connection may be. Not from within an
+// outcome (Node::reconnect).
+void Client::mistrust(const Address& address) {
+  loop_.post([this, alive = alive_, address] {
+    if (!*alive) return;
+    if (Node* node = node_at(address)) node->reconnect("an answer did not fit its question");
   });
 }
 

@@ -34,6 +34,8 @@ struct ScriptCall {
   std::size_t arguments = 0;  // in the body
   std::uint16_t slot = 0;
   std::int64_t deadline_ns = 0;
+  // Whether a reply that is no error can be an answer to this call; null: any can.
+  bool (*fits)(const resp::Reply& reply) = nullptr;
   OnOutcome done;
 };
 
@@ -73,6 +75,7 @@ class Client {
   bool follow(Attempt* attempt, Refusal refusal, std::string_view error);
   bool retry_later(Attempt* attempt);
   void arm_retries();
+  void mistrust(const Address& address);
   void note(Refusal refusal, const Address& by, const std::string& error);
 
   void node_ready(const Address& address);

@@ -2,40 +2,68 @@
 
 namespace weir::store::redis {
 
-std::optional<Verdict> DenyCache::find(std::string_view name, const CounterRule& rule,
-                                       std::uint64_t cost, std::int64_t steady_ns) {
-  if (!enabled() || cost == 0 || !rule.denial_lasts()) return std::nullopt;
-  const Hash128 id = id_of(name);
+const DenyCache::Entry* DenyCache::entry_for(Shard& shard, const Hash128& id, const Call& call) {
+  const auto found = shard.entries.find(id);
+  if (found == shard.entries.end()) return nullptr;
+  const Entry& entry = found->second;
+  // A rule of another serial: the policy has been loaded again.
+  if (entry.rule->serial() == call.rule->serial() && !is_over(entry, call.asked_ns)) return &entry;
+  shard.entries.erase(found);
+  return nullptr;
+}
+
+std::optional<Verdict> DenyCache::find(const Call& call) {
+  if (!remembers(call)) return std::nullopt;
+  const Hash128 id = id_of(call.name);
   Shard& shard = shard_of(id);
   const std::lock_guard lock(shard.mutex);
-  const auto found = shard.entries.find(id);
-  if (found == shard.entries.end()) return std::nullopt;
-  const Entry& entry = found->second;
-  // A rule of other numbers: the policy has been loaded again.
-  if (entry.rule->serial() != rule.serial() || is_over(entry, steady_ns)) {
-    shard.entries.erase(found);
-    return std::nullopt;
-  }
-  if (cost < entry.cost || (cost > entry.cost && !rule.also_larger())) return std::nullopt;
-  const std::int64_t passed_us = (steady_ns - entry.asked_ns) / 1000;
-  const Verdict verdict = rule.decide_later(entry.view, cost, entry.now_us, passed_us);
+  const Entry* entry = entry_for(shard, id, call);
+  if (entry == nullptr || !entry->refused || call.cost < entry->cost) return std::nullopt;
+  if (call.cost > entry->cost && !call.rule->also_larger()) return std::nullopt;
+  const Verdict verdict =
+      call.rule->decide_later(entry->view, call.cost, entry->now_us, passed_us(*entry, call));
   if (verdict.outcome != Outcome::kDenied) return std::nullopt;
   return verdict;
 }
 
-void DenyCache::remember(std::string_view name, std::shared_ptr<const CounterRule> rule,
-                         std::uint64_t cost, const CounterRule::View& view, std::int64_t now_us,
-                         std::int64_t steady_ns) {
-  if (!enabled() || cost == 0 || !rule->denial_lasts()) return;
-  const Hash128 id = id_of(name);
+std::optional<Verdict> DenyCache::last_seen(const Call& call) {
+  if (!remembers(call)) return std::nullopt;
+  const Hash128 id = id_of(call.name);
   Shard& shard = shard_of(id);
   const std::lock_guard lock(shard.mutex);
-  if (shard.entries.size() >= kMostPerShard) make_room(shard, steady_ns);
-  shard.entries[id] = Entry{std::move(rule), view, cost, now_us, steady_ns};
+  const Entry* entry = entry_for(shard, id, call);
+  if (entry == nullptr) return std::nullopt;
+  const CounterRule& rule = *call.rule;
+  const std::int64_t passed = passed_us(*entry, call);
+  if (rule.kind() == Kind::kLog) {
+    // What is known of a log is who leaves first, and what stands in the way of that one cost.
+    if (call.cost != entry->cost) return std::nullopt;
+    const Verdict then = rule.decide(entry->view, call.cost, entry->now_us);
+    if (then.remaining < then.quota && then.next_after <= std::chrono::microseconds(passed)) {
+      return std::nullopt;
+    }
+  }
+  const Verdict verdict = rule.decide_later(entry->view, call.cost, entry->now_us, passed);
+  if (!verdict.allowed()) return verdict;
+  return rule.decide_later(entry->view, 0, entry->now_us, passed);
+}
+
+void DenyCache::remember(const Call& call, bool refused, const CounterRule::View& view,
+                         std::int64_t now_us) {
+  if (!remembers(call)) return;
+  const Hash128 id = id_of(call.name);
+  Shard& shard = shard_of(id);
+  const std::lock_guard lock(shard.mutex);
+  if (generation_of(id).load(std::memory_order_relaxed) != call.generation) return;
+  if (shard.entries.size() >= kMostPerShard) make_room(shard, call.asked_ns);
+  const Entry* before = entry_for(shard, id, call);
+  if (!refused && before != nullptr && before->refused) return;  // of a larger cost: it still holds
+  shard.entries[id] = Entry{call.rule, view, call.cost, now_us, call.asked_ns, refused};
 }
 
 void DenyCache::forget(std::string_view name) {
   const Hash128 id = id_of(name);
+  generations_[id.low % kGenerations].fetch_add(1, std::memory_order_relaxed);
   Shard& shard = shard_of(id);
   const std::lock_guard lock(shard.mutex);
   shard.entries.erase(id);

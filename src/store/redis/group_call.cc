@@ -14,6 +14,20 @@ bool fits_lean(const std::vector<Item*>& items, Mode mode) {
   return item.rule->lean() && item.old_value.empty();
 }
 
+// What the scripts return (lua/).
+bool is_again(const resp::Reply& reply) {
+  return reply.is_list() && reply.size() >= 2 && reply.first().is_text();
+}
+bool fits_bucket(const resp::Reply& reply) {
+  return reply.is(resp::Type::kInteger) || reply.is_text();
+}
+bool fits_charge(const resp::Reply& reply) {
+  return is_again(reply) || (reply.is_list() && reply.size() % 5 == 2);
+}
+bool fits_refund(const resp::Reply& reply) {
+  return is_again(reply) || reply.is(resp::Type::kInteger);
+}
+
 }  // namespace
 
 void GroupCall::run(Client& client, std::vector<Item*> items, const Options& options, Done done) {
@@ -42,6 +56,7 @@ ScriptCall GroupCall::make_call() const {
   if (options_.time_us) time = std::to_string(*options_.time_us);
   if (lean_) {
     call.script = &bucket_script();
+    call.fits = fits_bucket;
     call.arguments = 2 + CounterRule::kLeanArguments + 1;
     items_.front()->rule->append_lean(body, items_.front()->cost);
     resp::append_argument(body, time);
@@ -49,6 +64,7 @@ ScriptCall GroupCall::make_call() const {
   }
   const bool refund = options_.mode == Mode::kRefund;
   call.script = refund ? &refund_script() : &charge_script();
+  call.fits = refund ? fits_refund : fits_charge;
   call.arguments = 1 + items_.size() + 2 + CounterRule::kArguments * items_.size();
   resp::append_argument(body, time);
   resp::append_argument(body, options_.mode == Mode::kLook ? "look" : "");
@@ -79,7 +95,7 @@ void GroupCall::take_outcome(const Outcome& outcome) {
     return finish(result);
   }
   if (lean_) return take_lean(reply);
-  if (reply.is_list() && reply.size() >= 2 && reply.first().is_text()) {
+  if (is_again(reply)) {
     if (rounds_ < kMostRounds && prepare(reply)) return send();
     result.foreign = true;
     return finish(result);

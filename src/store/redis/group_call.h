@@ -27,6 +27,7 @@ struct Item {
   std::uint64_t cost = 1;
   bool shadow = false;
   std::optional<std::int64_t> charged_at_us;
+  std::uint32_t generation = 0;  // of the counter, when it was asked (deny_cache.h)
 
   // What came back, where `known`.
   bool known = false;

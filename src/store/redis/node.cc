@@ -31,6 +31,7 @@ void Node::call(std::string_view bytes, unsigned skip, std::int64_t deadline_ns,
     return done(Outcome{Ending::kUnreachable});
   }
   pipeline_.add(bytes, skip, deadline_ns, std::move(done));
+  asked_ = true;
   wake_writer();
   if (deadline_ns < armed_ns_) arm_deadline();
 }
@@ -118,7 +119,7 @@ void Node::receive(std::string_view bytes) {
   heard_ns_ = net::steady_ns();
   if (state_ == State::kGreeting) return receive_greeting(bytes);
   if (pipeline_.receive(bytes)) return;
-  lost("the server does not speak RESP: " + std::string(pipeline_.error()));
+  lost(pipeline_.error());
 }
 
 void Node::receive_greeting(std::string_view bytes) {
@@ -184,15 +185,16 @@ void Node::arm(Duration wait, void (Node::*then)()) {
 }
 
 // Every now and then on a connection that is up: asks the server for a sign of life where it is
-// taken for dead, and ends a connection on which nothing comes any more.
+// taken for dead, and, where calls were made since, whether its answers still go with them (one
+// that leaves an answer out has every later call take that of the next). Ends a connection on which
+// nothing comes any more.
 void Node::probe() {
   if (state_ != State::kReady) return;
   if (silent_for_too_long()) return lost("the server is silent");
   arm(kProbeEvery, &Node::probe);
-  if (!breaker_.open()) return;
-  std::string ping;
-  resp::append_command(ping, {"PING"});
-  pipeline_.add(ping, 0, net::steady_ns() + options_.timeout.count(), [](const Outcome&) {});
+  const bool asked = std::exchange(asked_, false) || pipeline_.unanswered() > 0;
+  if (!asked && !breaker_.open()) return;
+  pipeline_.add_probe(net::steady_ns() + options_.timeout.count());
   wake_writer();
   arm_deadline();
 }

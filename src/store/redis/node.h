@@ -112,6 +112,7 @@ class Node : public std::enable_shared_from_this<Node> {
   Backoff backoff_;
   std::string writing_;
   bool is_writing_ = false;
+  bool asked_ = false;  // a call was made since the last probe
   bool wake_posted_ = false;
   std::int64_t armed_ns_ = Pipeline::kNever;  // of deadline_timer_
   std::int64_t heard_ns_ = 0;                 // when the server last said anything

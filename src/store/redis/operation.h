@@ -86,32 +86,45 @@ class RedisStore::Operation {
     return options;
   }
 
+  redis::DenyCache::Call call_of(const redis::Item& item) const {
+    return {item.name, item.rule, item.cost, now_.steady_ns, item.generation};
+  }
+
   bool refused_by_cache() {
     if (!store_.denials_.enabled()) return false;
     bool refused = false;
     for (std::size_t i = 0; i < items_.size(); ++i) {
-      const redis::Item& item = items_[i];
-      if (!item.rule || item.shadow) continue;
-      const auto verdict = store_.denials_.find(item.name, *item.rule, item.cost, now_.steady_ns);
+      redis::Item& item = items_[i];
+      if (!item.rule) continue;
+      item.generation = store_.denials_.generation(item.name);
+      if (item.shadow) continue;
+      const auto verdict = store_.denials_.find(call_of(item));
       if (!verdict) continue;
-      answers_[i] = Answer{*verdict, Source::kDenyCache, true};
+      answers_[i] = Answer{*verdict, Source::kDenyCache};
       cached_ |= std::uint64_t{1} << i;
       refused = true;
     }
     return refused;
   }
 
-  // The others were not asked, and stand as full. One that could never admit the call says so, as
-  // it would in Redis.
+  // The others are not asked, and stand as they were last seen, where they were. One that could
+  // never admit the call says so, as it would in Redis.
   void finish_refused() {
     for (std::size_t i = 0; i < items_.size(); ++i) {
-      if ((cached_ >> i & 1) != 0) continue;
-      Verdict verdict;
-      verdict.quota = verdict.remaining = charges_[i].rule->quota();
-      if (charges_[i].cost > verdict.quota) verdict.outcome = weir::Outcome::kNever;
-      answers_[i] = Answer{verdict, Source::kDenyCache, true};
+      if ((cached_ >> i & 1) == 0) answers_[i] = unasked(items_[i]);
     }
     complete(false);
+  }
+
+  Answer unasked(const redis::Item& item) {
+    if (!item.rule) return Answer{{}, Source::kRedis, /*known=*/false};
+    if (const auto seen = store_.denials_.last_seen(call_of(item))) {
+      return Answer{*seen, Source::kDenyCache};
+    }
+    Verdict verdict;
+    verdict.quota = item.rule->quota();
+    if (item.cost > verdict.quota) verdict.outcome = weir::Outcome::kNever;
+    return Answer{verdict, Source::kDenyCache, /*known=*/true, /*asked=*/false};
   }
 
   // Sends all groups, and goes on with `next` when the last has ended, and one_less() was called
@@ -207,8 +220,9 @@ class RedisStore::Operation {
     const std::uint64_t cost = admitted || !item.admits ? item.cost : 0;
     const std::int64_t now_us = time_of(item);
     Verdict verdict = item.rule->decide(item.view, cost, now_us);
-    if (!item.admits && verdict.outcome == Outcome::kDenied && !item.shadow) {
-      store_.denials_.remember(item.name, item.rule, item.cost, item.view, now_us, now_.steady_ns);
+    if (!admitted) {
+      const bool denied = !item.admits && verdict.outcome == Outcome::kDenied && !item.shadow;
+      store_.denials_.remember(call_of(item), denied, item.view, now_us);
     }
     return Answer{verdict, Source::kRedis, true};
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "wire/resp/writer.h"
+
 namespace weir::store::redis {
 
 void Pipeline::add(std::string_view bytes, unsigned skip, std::int64_t deadline_ns,
@@ -18,6 +20,14 @@ void Pipeline::add(std::string_view bytes, unsigned skip, std::int64_t deadline_
       Call{std::move(done), deadline_ns, static_cast<std::uint32_t>(bytes.size()), skip});
 }
 
+void Pipeline::add_probe(std::int64_t deadline_ns) {
+  if (++probes_ == 0) ++probes_;
+  std::string ping;
+  resp::append_command(ping, {"PING", std::to_string(probes_)});
+  add(ping, 0, deadline_ns, [](const Outcome&) {});
+  calls_.back().probe = probes_;
+}
+
 void Pipeline::take_output(std::string& out) {
   out.clear();
   std::swap(out, out_);
@@ -30,15 +40,20 @@ bool Pipeline::receive(std::string_view bytes) {
   std::string_view data = buffered ? std::string_view(in_) : bytes;
   while (!data.empty()) {
     const resp::Progress progress = parser_.parse(data);
-    if (progress == resp::Progress::kError) return false;
+    if (progress == resp::Progress::kError) {
+      error_ = "the server does not speak RESP: " + std::string(parser_.error());
+      return false;
+    }
     if (progress == resp::Progress::kNeedMore) break;
     const resp::Reply reply = parser_.reply();
     if (reply.is(resp::Type::kPush)) {
       if (push) push(reply);
     } else if (sent_ == 0) {
-      return false;  // an answer to nothing
-    } else {
-      take_reply(reply);
+      error_ = "the server answered what nobody asked";
+      return false;
+    } else if (!take_reply(reply)) {
+      error_ = "the server's answers are out of step with the calls";
+      return false;
     }
     data.remove_prefix(parser_.consumed());
   }
@@ -50,16 +65,21 @@ bool Pipeline::receive(std::string_view bytes) {
   return true;
 }
 
-void Pipeline::take_reply(const resp::Reply& reply) {
+bool Pipeline::take_reply(const resp::Reply& reply) {
   Call& call = calls_.front();
   if (call.skip > 0) {
     --call.skip;
-    return;
+    return true;
+  }
+  // An error is an answer too: of a server that is loading, or to a user who may not ask.
+  if (call.probe != 0 && !reply.is_error() && reply.text() != std::to_string(call.probe)) {
+    return false;
   }
   OnOutcome done = std::move(call.done);
   calls_.pop_front();
   --sent_;
   finish(done, Outcome{Ending::kReply, &reply});
+  return true;
 }
 
 void Pipeline::expire(std::int64_t now_ns) {

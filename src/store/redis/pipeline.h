@@ -44,16 +44,19 @@ class Pipeline {
   bool full() const { return calls_.size() >= kMostCalls; }
   // Adds a call. `skip`: replies that go before its own, of commands in front of it (ASKING).
   void add(std::string_view bytes, unsigned skip, std::int64_t deadline_ns, OnOutcome done);
+  // Adds a PING with a text of its own. An answer with another text, in time or late, shows that
+  // answers no longer go with their calls: receive() then fails.
+  void add_probe(std::int64_t deadline_ns);
 
   bool has_output() const { return !out_.empty(); }
   std::size_t output_size() const { return out_.size(); }
   // All that is to be sent; it counts as sent from now on. Swapped, so that `out` lends its memory.
   void take_output(std::string& out);
 
-  // Takes bytes off the wire. False: not RESP, and the connection is to be ended; see error().
-  // Out-of-band messages (RESP3) go to `push`.
+  // Takes bytes off the wire. False: they make no sense, and the connection is to be ended; see
+  // error(). Out-of-band messages (RESP3) go to `push`.
   bool receive(std::string_view bytes);
-  std::string_view error() const { return parser_.error(); }
+  const std::string& error() const { return error_; }
   std::function<void(const resp::Reply&)> push;
   // Told of every call that somebody waits for, before its callback.
   std::function<void(const Outcome&)> observe;
@@ -76,9 +79,10 @@ class Pipeline {
     std::int64_t deadline_ns = kNever;
     std::uint32_t bytes = 0;  // in out_, until it is sent
     unsigned skip = 0;
+    std::uint32_t probe = 0;  // the text of a probe; 0: none
   };
 
-  void take_reply(const resp::Reply& reply);
+  bool take_reply(const resp::Reply& reply);
   void finish(OnOutcome& done, Outcome outcome);
 
   std::deque<Call> calls_;
@@ -87,6 +91,8 @@ class Pipeline {
   bool ascending_ = true;       // the deadlines of calls_
   std::string out_;
   std::string in_;
+  std::string error_;
+  std::uint32_t probes_ = 0;
   resp::ReplyParser parser_;
 };
 

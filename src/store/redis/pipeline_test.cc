@@ -136,5 +136,29 @@ TEST_F(PipelineTest, TakesCallsThatACallbackAdds) {
   EXPECT_EQ(pipeline_.next_deadline(), 500);
 }
 
+TEST_F(PipelineTest, NoticesAtTheSecondProbeThatAnAnswerWasLeftOut) {
+  add(1, 100);
+  output();
+  pipeline_.expire(100);  // its reply never comes
+  pipeline_.add_probe(200);
+  EXPECT_EQ(output(), "*2\r\n$4\r\nPING\r\n$1\r\n1\r\n");
+  EXPECT_TRUE(pipeline_.receive("$1\r\n1\r\n")) << "taken for the late reply of the first call";
+  pipeline_.expire(200);
+  pipeline_.add_probe(300);
+  output();
+  EXPECT_FALSE(pipeline_.receive("$1\r\n2\r\n"));
+  EXPECT_NE(pipeline_.error().find("out of step"), std::string::npos);
+}
+
+TEST_F(PipelineTest, TakesALateProbeAndOneThatIsRefused) {
+  pipeline_.add_probe(100);
+  output();
+  pipeline_.expire(100);
+  pipeline_.add_probe(200);
+  output();
+  EXPECT_TRUE(pipeline_.receive("$1\r\n1\r\n-NOPERM no ping for you\r\n"));
+  EXPECT_EQ(pipeline_.waiting(), 0u);
+}
+
 }  // namespace
 }  // namespace weir::store::redis

@@ -75,7 +75,16 @@ RedisStore::RedisStore(net::Loops& loops, RedisOptions options, redis::Settings 
 }
 
 RedisStore::~RedisStore() {
+  close();
+}
+
+void RedisStore::close() {
   WEIR_CHECK(!loops_.running(), "the loops are stopped before what lives on them goes");
+  heartbeat_.reset();
+  for (const auto& shard : shards_) {
+    shard->client.close();
+    shard->loop.run_ready();  // charges that were on their way to this loop
+  }
 }
 
 void RedisStore::start() {
@@ -89,6 +98,7 @@ void RedisStore::start() {
 
 // Every few seconds, on the first loop.
 void RedisStore::beat() {
+  if (!heartbeat_) return;  // closed
   if (tell_instances_) count_instances();
   if (!memory_told_) look_at_memory();
   heartbeat_->expires_after(has_answered() ? kBeatEvery : kFirstBeats);
@@ -108,8 +118,9 @@ void RedisStore::count_instances() {
   call.arguments = 3;
   call.slot = redis::slot_of(name);
   call.deadline_ns = net::steady_ns() + settings_.connect_timeout.count();
+  call.fits = [](const resp::Reply& reply) { return reply.is(resp::Type::kInteger); };
   call.done = [this](const redis::Outcome& outcome) {
-    if (outcome.ending != Ending::kReply || !outcome.reply->is(resp::Type::kInteger)) return;
+    if (outcome.ending != Ending::kReply || outcome.reply->is_error()) return;
     const auto count = std::clamp<std::int64_t>(outcome.reply->integer(), 1, kMostInstances);
     if (tell_instances_) tell_instances_(static_cast<std::uint32_t>(count));
   };
@@ -237,14 +248,14 @@ void RedisStore::refund_items(Shard& shard, std::vector<Item> items, Instant now
 }
 
 void RedisStore::reset(std::span<const Charge> charges) {
-  std::vector<Item> items;
+  auto items = std::make_shared<std::vector<Item>>();
   for (const Charge& charge : charges) {
     Item item = make_item(charge);
-    if (item.rule) items.push_back(std::move(item));
+    if (item.rule) items->push_back(std::move(item));
   }
-  on_shard([this, items = std::move(items)](Shard& shard) mutable {
+  on_shard([this, items = std::move(items)](Shard& shard) {
     std::vector<Item*> pointers;
-    for (Item& item : items) {
+    for (Item& item : *items) {
       denials_.forget(item.name);
       pointers.push_back(&item);
     }
@@ -255,10 +266,11 @@ void RedisStore::reset(std::span<const Charge> charges) {
       for (const Item* item : together) resp::append_argument(command, item->name);
       shard.client.send(std::move(command), together.front()->slot,
                         net::steady_ns() + settings_.connect_timeout.count(),
-                        [this](const redis::Outcome& outcome) {
+                        [this, items](const redis::Outcome& outcome) {
                           if (outcome.ending != Ending::kReply) {
                             health_.failed(outcome.ending, false);
                           }
+                          for (const Item& item : *items) denials_.forget(item.name);
                         });
     }
   });

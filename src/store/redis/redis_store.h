@@ -9,7 +9,7 @@
 // not known is told as such (Answer::known). Nothing whose outcome is not known is sent again.
 //
 // THREADS: charge(), refund() and reset() from any; from a loop's thread `done` runs there, from
-// any other on the first loop. REQUIRES: the loops are stopped before this is destroyed.
+// any other on the first loop. REQUIRES: the loops are stopped before this is closed or destroyed.
 
 #pragma once
 
@@ -51,6 +51,9 @@ class RedisStore final : public Store {
 
   // Begins to connect, on every loop. The loops may be started before or after.
   void start();
+  // Ends what still waits, its outcome not known, on this thread; what is asked afterwards ends at
+  // once. For owners of what `done` touches that goes before this does, which closes by itself.
+  void close();
 
   // Why Redis cannot count by these numbers, or nothing.
   static std::optional<Error> check(const limit::Rule& rule);
