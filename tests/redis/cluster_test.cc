@@ -48,8 +48,10 @@ TEST(RedisCluster, DecidesEveryKeyOfEveryAlgorithmOnWhicheverNode) {
            FixedWindow{2, Duration(hours(1000)), Align::kFirst}, SlidingLog{2, hours(1)},
            SlidingCounter{2, hours(1), Align::kFirst}, Concurrency{2, hours(1)}}) {
     const limit::Rule& rule = rule_of(numbers);
-    for (int i = 0; i < 300; ++i) {
-      const std::string key = "user{" + std::to_string(i) + "}" + std::to_string(numbers.index());
+    constexpr std::string_view kBraces[] = {"a{b}c", "}{", "{}", "{", ""};
+    for (int i = 0; i < 1000; ++i) {
+      const std::string key(std::string(kBraces[i % 5]) + std::to_string(i) +
+                            std::to_string(numbers.index()));
       const auto asked = runner.charge(
           {charge_of(rule, "a", key), charge_of(rule, "b", key), charge_of(rule, "c", key)},
           support::wall_now());
@@ -225,6 +227,49 @@ TEST(RedisCluster, AdmitsAtMostWhatWasLostInReplicationMoreThanTheLimit) {
   call(100);
   EXPECT_GT(admitted, kLimit) << "something was lost";
   EXPECT_LE(admitted, kLimit + kLost);
+}
+
+TEST(RedisCluster, HoldsNobodyUpWhileAClusterThatWantsAllItsSlotsIsDown) {
+  RedisCluster cluster(false);
+  for (int i = 0; i < RedisCluster::kPrimaries; ++i) {
+    RedisClient node(cluster.node(i).socket_path());
+    node({"CONFIG", "SET", "cluster-require-full-coverage", "yes"});
+  }
+  store::RedisOptions options = support::patient(cluster.url());
+  options.timeout = milliseconds(50);
+  options.connect_timeout = milliseconds(500);
+  Runner runner(options);
+  runner.wait_all_ready();
+  cluster.node(0).stop();
+  for (int i : {1, 2}) {
+    ASSERT_TRUE(support::wait_until([&] {
+      RedisClient node(cluster.node(i).socket_path());
+      return std::string(node({"CLUSTER", "INFO"}).text()).find("cluster_state:fail") !=
+             std::string::npos;
+    }));
+  }
+  const limit::Rule& rule = rule_of(TokenBucket{{1, hours(1)}, 100});
+  std::deque<std::string> keys;
+  for (int i = 0; i < 30; ++i) {
+    const std::string& key = keys.emplace_back("1:" + std::to_string(i) + ",");
+    const auto asked = runner.charge(std::vector{charge_of(rule, "c", key)}, support::wall_now());
+    EXPECT_FALSE(asked.answers[0].known);
+    EXPECT_LE(asked.took, milliseconds(50 + 25 + 100));
+  }
+  for (int i : {1, 2}) {
+    RedisClient node(cluster.node(i).socket_path());
+    node({"CONFIG", "SET", "cluster-require-full-coverage", "no"});
+  }
+  // The slots that are served decide again; the others do not, and hold nobody up.
+  for (const std::string& key : keys) {
+    const bool served = slot_of_key(key) >= 16384 / RedisCluster::kPrimaries;
+    const Charge charge = charge_of(rule, "c", key);
+    if (served) {
+      EXPECT_LE(runner.until_known(charge, seconds(15)), seconds(15));
+    } else {
+      EXPECT_FALSE(runner.charge(charge, support::wall_now()).known);
+    }
+  }
 }
 
 TEST(RedisCluster, SaysSoWhenTheUrlNamesASingleServer) {

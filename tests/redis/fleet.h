@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "redis/certificates.h"
 #include "support/redis_server.h"
 
 namespace weir::support {
@@ -30,13 +31,30 @@ class RedisCluster {
  public:
   static constexpr int kPrimaries = 3;
 
-  explicit RedisCluster(bool replicas) {
+  // `tls`: clients are told of, and nodes speak on, ports that want TLS.
+  explicit RedisCluster(bool replicas, const Certificates* tls = nullptr) : tls_(tls != nullptr) {
     for (int i = 0; i < (replicas ? 2 : 1) * kPrimaries; ++i) {
       bus_.push_back(free_port());
-      nodes_.push_back(std::make_unique<RedisServer>(std::vector<std::string>{
-          "--cluster-enabled", "yes", "--cluster-port", std::to_string(bus_.back()),
-          "--cluster-node-timeout", "1000", "--cluster-replica-validity-factor", "0",
-          "--cluster-require-full-coverage", "no", "--repl-diskless-sync-delay", "0"}));
+      std::vector<std::string> arguments{"--cluster-enabled",
+                                         "yes",
+                                         "--cluster-port",
+                                         std::to_string(bus_.back()),
+                                         "--cluster-node-timeout",
+                                         "1000",
+                                         "--cluster-replica-validity-factor",
+                                         "0",
+                                         "--cluster-require-full-coverage",
+                                         "no",
+                                         "--repl-diskless-sync-delay",
+                                         "0"};
+      ports_.push_back(free_port());
+      if (tls_) {
+        const auto more = tls->server_arguments(ports_.back());
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        arguments.insert(arguments.end(), {"--tls-cluster", "yes"});
+      }
+      nodes_.push_back(std::make_unique<RedisServer>(arguments));
+      if (!tls_) ports_.back() = nodes_.back()->port();
     }
     join();
   }
@@ -48,10 +66,10 @@ class RedisCluster {
   }
 
   std::string url() const {
-    std::string text = "redis+cluster://";
-    for (int i = 0; i < kPrimaries; ++i) {
+    std::string text = tls_ ? "rediss+cluster://" : "redis+cluster://";
+    for (std::size_t i = 0; i < kPrimaries; ++i) {
       if (i > 0) text += ',';
-      text += "127.0.0.1:" + std::to_string(nodes_[static_cast<std::size_t>(i)]->port());
+      text += "127.0.0.1:" + std::to_string(ports_[i]);
     }
     return text;
   }
@@ -84,8 +102,7 @@ class RedisCluster {
   void join() {
     RedisClient first(node(0).socket_path());
     for (std::size_t i = 1; i < nodes_.size(); ++i) {
-      first({"CLUSTER", "MEET", "127.0.0.1", std::to_string(nodes_[i]->port()),
-             std::to_string(bus_[i])});
+      first({"CLUSTER", "MEET", "127.0.0.1", std::to_string(ports_[i]), std::to_string(bus_[i])});
     }
     for (int i = 0; i < kPrimaries; ++i) {
       RedisClient here(node(i).socket_path());
@@ -109,6 +126,8 @@ class RedisCluster {
     }
   }
 
+  bool tls_;
+  std::vector<int> ports_;  // for clients
   std::vector<int> bus_;
   std::vector<std::unique_ptr<RedisServer>> nodes_;
 };
@@ -116,21 +135,39 @@ class RedisCluster {
 // A primary, a replica of it, and one Sentinel that watches them under the name "mymaster".
 class Sentineled {
  public:
-  Sentineled()
-      : primary_({"--repl-diskless-sync-delay", "0"}),
-        replica_({"--replicaof", "127.0.0.1 " + std::to_string(primary_.port()),
-                  "--repl-diskless-sync-delay", "0"}) {
+  // Where TLS is spoken; for each, the other port is closed to clients of its kind.
+  struct Tls {
+    const Certificates* certificates = nullptr;
+    bool data = false;
+    bool sentinel = false;
+  };
+
+  Sentineled() : Sentineled(Tls{}) {}
+  explicit Sentineled(const Tls& tls)
+      : tls_port_(free_port()),
+        primary_(arguments(tls, tls_port_, {})),
+        data_port_(tls.data ? tls_port_ : primary_.port()),
+        replica_(arguments(tls, free_port(),
+                           {"--replicaof", "127.0.0.1 " + std::to_string(data_port_)})) {
     port_ = free_port();
     socket_ = replica_.folder() + "/sentinel-socket";
     const std::string file = replica_.folder() + "/sentinel.conf";
-    std::ofstream(file) << "port " << port_ << "\nbind 127.0.0.1\nunixsocket " << socket_
-                        << "\nlogfile " << replica_.folder() << "/sentinel.log\n"
-                        << "sentinel monitor mymaster 127.0.0.1 " << primary_.port() << " 1\n"
-                        << "sentinel down-after-milliseconds mymaster 500\n"
-                        << "sentinel failover-timeout mymaster 3000\n";
-    std::vector<std::string> words{"redis-sentinel", file};
-    std::vector<char*> arguments{words[0].data(), words[1].data(), nullptr};
-    if (posix_spawnp(&pid_, "redis-sentinel", nullptr, nullptr, arguments.data(), environ) != 0) {
+    std::ofstream out(file);
+    out << (tls.sentinel ? "port 0\ntls-port " : "port ") << port_
+        << "\nbind 127.0.0.1\nunixsocket " << socket_ << "\nlogfile " << replica_.folder()
+        << "/sentinel.log\n";
+    if (tls.certificates != nullptr) {
+      out << "tls-cert-file " << tls.certificates->cert() << "\ntls-key-file "
+          << tls.certificates->key() << "\ntls-ca-cert-file " << tls.certificates->ca() << '\n';
+    }
+    if (tls.data) out << "tls-replication yes\n";
+    out << "sentinel monitor mymaster 127.0.0.1 " << data_port_ << " 1\n"
+        << "sentinel down-after-milliseconds mymaster 500\n"
+        << "sentinel failover-timeout mymaster 3000\n";
+    out.close();
+    std::vector<std::string> words{redis_program(), file, "--sentinel"};
+    std::vector<char*> arguments{words[0].data(), words[1].data(), words[2].data(), nullptr};
+    if (posix_spawnp(&pid_, redis_program(), nullptr, nullptr, arguments.data(), environ) != 0) {
       std::abort();
     }
     wait_until([&] { return RedisClient(socket_).connected(); });
@@ -150,12 +187,23 @@ class Sentineled {
   RedisServer& primary() { return primary_; }
   RedisServer& replica() { return replica_; }
   const std::string& socket_path() const { return socket_; }
-  std::string url() const {
-    return "redis+sentinel://127.0.0.1:" + std::to_string(port_) + "/mymaster";
-  }
+  std::string url() const { return "redis+sentinel://" + place(); }
+  std::string place() const { return "127.0.0.1:" + std::to_string(port_) + "/mymaster"; }
 
  private:
+  static std::vector<std::string> arguments(const Tls& tls, int tls_port,
+                                            std::vector<std::string> more) {
+    more.insert(more.end(), {"--repl-diskless-sync-delay", "0"});
+    if (!tls.data) return more;
+    const auto server = tls.certificates->server_arguments(tls_port);
+    more.insert(more.end(), server.begin(), server.end());
+    more.insert(more.end(), {"--tls-replication", "yes"});
+    return more;
+  }
+
+  int tls_port_;
   RedisServer primary_;
+  int data_port_;
   RedisServer replica_;
   std::string socket_;
   int port_ = 0;

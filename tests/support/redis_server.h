@@ -90,6 +90,12 @@ inline int free_port() {
   return port;
 }
 
+// What is started: redis-server, or what WEIR_REDIS_SERVER names (valkey-server).
+inline const char* redis_program() {
+  const char* given = std::getenv("WEIR_REDIS_SERVER");
+  return given != nullptr && *given != '\0' ? given : "redis-server";
+}
+
 class RedisServer {
  public:
   // `more`: further arguments, such as {"--requirepass", "secret"}.
@@ -112,7 +118,7 @@ class RedisServer {
 
   // Starts it on the same port, and waits until it listens.
   void start() {
-    std::vector<std::string> words{"redis-server", "--port",        std::to_string(port_),
+    std::vector<std::string> words{redis_program(), "--port",        std::to_string(port_),
                                    "--bind",       "127.0.0.1",     "--unixsocket",
                                    socket_path(),  "--save",        "",
                                    "--dir",        folder_,         "--appendonly",
@@ -130,7 +136,7 @@ class RedisServer {
     posix_spawn_file_actions_addopen(&quiet, 1, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_adddup2(&quiet, 1, 2);
     const int failed =
-        posix_spawnp(&pid_, "redis-server", &quiet, nullptr, arguments.data(), environ);
+        posix_spawnp(&pid_, redis_program(), &quiet, nullptr, arguments.data(), environ);
     posix_spawn_file_actions_destroy(&quiet);
     if (failed != 0) std::abort();
     for (int i = 0; i < 6000; ++i) {  // a minute: these machines stall

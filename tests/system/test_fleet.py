@@ -4,6 +4,7 @@ The store is given seconds: a deadline missed on a busy machine would count as a
 """
 
 import harness
+from redis_peer import SERVER
 
 POLICY = """
 store: {{ url: "redis://127.0.0.1:{redis}/0", on_error: {on_error}, instances: 2, timeout: 5s }}
@@ -21,7 +22,7 @@ class Fleet(harness.SystemTest):
         self.backend = self.upstream()
 
     def start_redis(self):
-        redis = self.start("redis-server", "--port", self.redis_port, "--save", "", "--dir",
+        redis = self.start(SERVER, "--port", self.redis_port, "--save", "", "--dir",
                            self.folder, "--bind", "127.0.0.1")
         redis.wait_for("Ready to accept connections")
         return redis

@@ -11,7 +11,7 @@ import harness
 from redis_peer import Redis
 
 POLICY = """
-store: {{ url: {url}, connect_timeout: 500ms{store} }}
+store: {{ url: "{url}", connect_timeout: 500ms{store} }}
 limits:
   - name: login
     match: {{ path: /login }}
@@ -125,6 +125,21 @@ class OneFleet(harness.SystemTest):
         self.assertIn("weir_store_up 1", instance.metrics())
 
 
+    def test_an_instance_that_is_killed_under_load_leaves_no_counter_for_ever(self):
+        redis = Redis(self)
+        for number in range(10):
+            weir = Instance(self, number, redis.url, algorithms(60)[number % 5])
+            with concurrent.futures.ThreadPoolExecutor(4) as pool:
+                jobs = [pool.submit(weir.check, "/login", f"10.0.{number}.{i}") for i in range(80)]
+                jobs[20].result()
+                weir.process.signal(signal.SIGKILL)
+                concurrent.futures.wait(jobs)
+        names = redis.cli("KEYS", "weir:*login*")
+        self.assertGreater(len(names), 100)
+        for name in names:
+            self.assertGreaterEqual(int(redis.cli("PTTL", name)[0]), 0, name)
+
+
 class Failure(harness.SystemTest):
     def setUp(self):
         super().setUp()
@@ -191,6 +206,26 @@ class Failure(harness.SystemTest):
         self.assertEqual(len(told), 1)
 
 
+class Instances(harness.SystemTest):
+    def test_an_instance_counts_by_its_share_of_those_that_were_there_last(self):
+        redis = Redis(self)
+        fleet = [Instance(self, number, redis.url) for number in range(2)]
+
+        def beats():
+            stats = redis.cli("INFO", "commandstats")
+            return sum(int(line.split("calls=")[1].split(",")[0]) for line in stats
+                       if line.startswith(("cmdstat_eval:", "cmdstat_evalsha:")))
+        harness.until(lambda: redis.cli("ZCARD", "weir:{instances}") == ["2"], "both are there")
+        heard = beats()  # each hears of the other at its next beat: two and one to spare
+        harness.until(lambda: beats() >= heard + 3, "both have heard")
+        redis.kill()
+        for instance in fleet:
+            harness.until(lambda: "weir_store_up 0" in instance.metrics(), "Redis is gone")
+            shares = [instance.check("/local")[1] for _ in range(8)]
+            self.assertEqual([one["source"] for one in shares], ["local"] * 8)
+            self.assertEqual(sum(one["allowed"] for one in shares), 5)  # half of ten
+
+
 class DenyCache(harness.SystemTest):
     def test_a_cost_above_the_quota_is_named_before_a_wait_that_is_remembered(self):
         redis, port = Redis(self), harness.free_port()
@@ -245,6 +280,64 @@ class Start(harness.SystemTest):
         weir.process.wait_for("has not answered yet")
         self.assertEqual(weir.check("/open")[1]["source"], "fail_open")
         self.assertNotIn("hunter2", weir.process.output + weir.metrics())
+
+    def test_no_form_of_the_url_tells_its_password(self):
+        place = f"127.0.0.1:{harness.free_port()}"
+        for number, url in enumerate((
+                f"rediss://user:hunter2@{place}", f"redis://:hunter2@{place}/2",
+                f"redis+cluster://user:hunter2@{place},127.0.0.1:{harness.free_port()}",
+                f"redis+sentinel://user:hunter2@{place}/mymaster",
+                f"rediss+sentinel://user:hunter2@{place}/mymaster",
+                "redis+unix://user:hunter2@/nonexistent/socket")):
+            weir = Instance(self, number, url)
+            self.assertEqual(weir.check("/open")[1]["source"], "fail_open")
+            ready = harness.get(weir.admin, "/readyz")
+            explained = self.weir("validate", self.folder / f"weir-{number}.yaml", "--explain",
+                                  "GET /open from 203.0.113.7")
+            explained.wait()
+            weir.process.stop()
+            told = weir.process.output + ready.text + explained.output
+            self.assertNotIn("hunter2", told)
+            self.assertIn("***", weir.process.output)
+
+    def test_an_outage_is_no_refusal_to_a_redis_client_either(self):
+        port = harness.free_port()
+        self.serve(f"""
+store: {{ url: redis://127.0.0.1:{harness.free_port()}, connect_timeout: 100ms, on_error: deny }}
+limits: [{{ name: login, key: [ip], algorithm: token_bucket, rate: 1/h, burst: 5 }}]
+resp: {{ listen: 127.0.0.1:{port} }}
+""", name="resp.yaml")
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            client.sendall(b"WEIR.TAKE login 1 203.0.113.7\r\n")
+            self.assertIn(b"\r\nfail_closed\r\n", client.recv(4096))
+            client.sendall(b"CL.THROTTLE user-42 5 10 60 1\r\n")
+            answer = client.recv(4096)
+        self.assertTrue(answer.startswith(b"-"), answer)
+
+    def test_says_what_a_server_that_may_run_full_means_for_limits(self):
+        for policy, meaning in (("allkeys-lru", "forgets counters that are in use"),
+                                ("noeviction", "on_error decides")):
+            redis = Redis(self, "--maxmemory", "100mb", "--maxmemory-policy", policy)
+            weir = Instance(self, policy, redis.url)
+            line = weir.process.wait_for("maxmemory is 104857600")
+            self.assertIn(policy, line)
+            self.assertIn(meaning, line)
+            self.assertEqual(weir.check("/open")[1]["source"], "redis")
+
+    def test_a_full_server_leaves_decisions_to_on_error(self):
+        redis = Redis(self, "--maxmemory", "1", "--maxmemory-policy", "noeviction")
+        weir = Instance(self, 0, redis.url)
+        self.assertEqual(weir.check("/open")[1]["source"], "fail_open")
+        self.assertEqual(weir.check("/login")[0], 503)
+        redis.cli("CONFIG", "SET", "maxmemory", "0")
+        self.assertEqual(weir.check("/open")[1]["source"], "redis")
+
+    def test_refuses_certificates_that_do_not_fit_by_their_file(self):
+        path = self.write("weir.yaml", "store: { url: 'rediss://127.0.0.1:1', ca: /nonexistent }\n"
+                          "limits: []\napi: { listen: 127.0.0.1:0 }\n")
+        weir = self.weir("serve", "-c", path)
+        self.assertNotEqual(weir.wait(), 0)
+        self.assertIn("store.ca: cannot use /nonexistent", weir.output)
 
     def test_numbers_of_the_callers_own_follow_the_stores_word(self):
         port, down = harness.free_port(), harness.free_port()

@@ -40,11 +40,7 @@ void Client::start() {
       sentinels_ = std::make_unique<SentinelWatch>(
           loop_, settings_, [this](const Address& primary) { use_primary(primary); },
           [this](const Address& sentinel, const std::string& reason) {
-            health_.count_error("sentinel");
-            if (!single_) {
-              health_.trouble("redis sentinel " + sentinel.to_string(), true, reason);
-              health_.trouble("redis sentinel " + sentinel.to_string(), false, "");
-            }
+            sentinel_failed(sentinel, reason);
           });
       sentinels_->start();
       break;
@@ -275,7 +271,7 @@ std::shared_ptr<Node> Client::make_node(const Address& address) {
   events.on_explained = [this, alive = alive_, address](const std::string& reason) {
     if (*alive) health_.explain(address, reason);
   };
-  events.on_lost = [this, alive = alive_] {
+  events.on_lost = [this, alive = alive_](const std::string&) {
     if (*alive) node_lost();
   };
   auto node = std::make_shared<Node>(loop_, settings_.node(address), std::move(events));
@@ -299,7 +295,17 @@ void Client::node_lost() {
   refresh();
 }
 
+// In trouble only while no primary is known: else there are other Sentinels.
+void Client::sentinel_failed(const Address& sentinel, const std::string& reason) {
+  health_.count_error("sentinel");
+  const std::string name = "redis sentinel " + sentinel.to_string();
+  if (!single_ && mute_sentinels_.insert(name).second) health_.trouble(name, true, reason);
+}
+
 void Client::use_primary(const Address& primary) {
+  for (const std::string& name : std::exchange(mute_sentinels_, {})) {
+    health_.trouble(name, false, "the primary has been found");
+  }
   if (closed_ || (single_ && single_->address() == primary)) return;
   auto before = std::exchange(single_, make_node(primary));
   if (!before) return;

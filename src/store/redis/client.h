@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -80,6 +81,7 @@ class Client {
 
   void node_ready(const Address& address);
   void node_lost();
+  void sentinel_failed(const Address& sentinel, const std::string& reason);
   void use_primary(const Address& primary);
   void refresh();
   void take_slots(const Address& asked, const Outcome& outcome);
@@ -93,6 +95,7 @@ class Client {
   std::map<Address, std::shared_ptr<Node>> nodes_;
   std::shared_ptr<Node> single_;  // not a cluster: the primary
   std::unique_ptr<SentinelWatch> sentinels_;
+  std::set<std::string> mute_sentinels_;  // told of as in trouble
   ClusterMap slots_;
   bool refreshing_ = false;
   bool wants_refresh_ = false;

@@ -70,12 +70,16 @@ void Node::greet() {
 
 void Node::on_connect_timeout() {
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(options_.connect_timeout);
-  // A plain port says nothing to a TLS hello, and a TLS port nothing to a command.
   const bool connected = state_ == State::kGreeting;
   std::string reason = connected ? "no answer to the first command in " : "no connection in ";
-  reason += std::to_string(ms.count()) + "ms";
-  if (connected || options_.tls) reason += " (is TLS expected on this port?)";
-  lost(reason);
+  lost(reason + std::to_string(ms.count()) + "ms" + hint());
+}
+
+// A plain port says nothing to a TLS hello, and a TLS port nothing that makes sense to a command.
+const char* Node::hint() const {
+  if (state_ == State::kConnecting && options_.tls) return " (is TLS expected on this port?)";
+  if (state_ == State::kGreeting && !options_.tls) return " (is TLS expected on this port?)";
+  return "";
 }
 
 void Node::become_ready() {
@@ -102,14 +106,14 @@ void Node::lost(const std::string& reason) {
     explained_ = true;
     if (events_.on_explained) events_.on_explained(reason);
   }
-  if (events_.on_lost) events_.on_lost();
+  if (events_.on_lost) events_.on_lost(reason);
 }
 
 void Node::read() {
   stream_->read(net::asio::buffer(buffer_), [self = shared_from_this(), stream = stream_](
                                                 const net::SystemError& error, std::size_t bytes) {
     if (self->stream_ != stream) return;
-    if (error) return self->lost("the connection ended: " + error.message());
+    if (error) return self->lost("the connection ended: " + error.message() + self->hint());
     self->receive({self->buffer_.data(), bytes});
     if (self->stream_ == stream) self->read();
   });
@@ -128,7 +132,8 @@ void Node::receive_greeting(std::string_view bytes) {
     case resp::Progress::kNeedMore:
       return;
     case resp::Progress::kError:
-      return lost("the server does not speak RESP: " + std::string(greeting_parser_.error()));
+      return lost("the server does not speak RESP: " + std::string(greeting_parser_.error()) +
+                  hint());
     case resp::Progress::kComplete:
       break;
   }

@@ -52,7 +52,8 @@ class Node : public std::enable_shared_from_this<Node> {
     std::function<void(bool up, const std::string& reason)> on_change;
     // While the breaker is open: why the first connection since ended, or was not made.
     std::function<void(const std::string& reason)> on_explained;
-    std::function<void()> on_lost;  // the connection has ended
+    // The connection has ended, or was not made.
+    std::function<void(const std::string& reason)> on_lost;
     std::function<void(const resp::Reply&)> on_push;
   };
 
@@ -91,6 +92,7 @@ class Node : public std::enable_shared_from_this<Node> {
   void write();
   void arm(Duration wait, void (Node::*then)());
   void on_connect_timeout();
+  const char* hint() const;
   void probe();
   void arm_deadline();
   void on_deadline();

@@ -52,12 +52,11 @@ void SentinelWatch::look() {
 }
 
 void SentinelWatch::use_next(const std::string& reason) {
-  if (node_) {
-    failed_(node_->address(), reason);
-    // Not from within the node's own event.
-    loop_.post([node = std::move(node_)] { node->close(); });
-    node_.reset();
-  }
+  if (!node_) return;  // left already
+  failed_(node_->address(), reason);
+  // Not from within the node's own event.
+  loop_.post([node = std::move(node_)] { node->close(); });
+  node_.reset();
   asking_ = false;
   index_ = (index_ + 1) % settings_.url.addresses.size();
 }
@@ -72,6 +71,9 @@ void SentinelWatch::connect() {
   };
   events.on_change = [this, alive = alive_](bool up, const std::string& reason) {
     if (*alive && !up) use_next(reason);
+  };
+  events.on_lost = [this, alive = alive_](const std::string& reason) {
+    if (*alive) use_next(reason);
   };
   events.on_push = [this, alive = alive_](const resp::Reply& push) {
     if (*alive) take_push(push);

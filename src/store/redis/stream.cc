@@ -1,5 +1,8 @@
 #include "store/redis/stream.h"
 
+#include <openssl/err.h>
+#include <openssl/sslerr.h>
+
 #include <boost/asio/connect.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/ssl/host_name_verification.hpp>
@@ -125,17 +128,22 @@ class TlsStream final : public Stream {
       : tls_(std::move(tls)),
         name_(tls_->server_name().empty() ? address.host : tls_->server_name()),
         dialer_(loop, address),
-        stream_(loop.executor(), tls_->context()) {}
+        context_(tls_->context()),
+        stream_(loop.executor(), *context_) {}
 
   void connect(OnConnected done) override {
     dialer_.dial(stream_.next_layer(), [this, done](const std::string& error) {
       if (!error.empty()) return done(error);
-      SSL_set_tlsext_host_name(stream_.native_handle(), name_.c_str());
       SystemError ignored;
+      asio::ip::make_address(name_, ignored);  // an address is no name that TLS could be told
+      if (ignored) SSL_set_tlsext_host_name(stream_.native_handle(), name_.c_str());
       stream_.set_verify_callback(asio::ssl::host_name_verification(name_), ignored);
       stream_.async_handshake(asio::ssl::stream_base::client, [done](const SystemError& failure) {
         if (!failure) return done("");
-        done(cannot("agree on TLS", failure) + " (is TLS expected on this port?)");
+        const bool certificate = ERR_GET_REASON(static_cast<unsigned long>(failure.value())) ==
+                                 SSL_R_CERTIFICATE_VERIFY_FAILED;
+        done(cannot("agree on TLS", failure) +
+             (certificate ? "" : " (is TLS expected on this port?)"));
       });
     });
   }
@@ -151,6 +159,7 @@ class TlsStream final : public Stream {
   std::shared_ptr<Tls> tls_;
   std::string name_;
   Dialer dialer_;
+  std::shared_ptr<Tls::Context> context_;
   asio::ssl::stream<net::TcpSocket> stream_;
 };
 

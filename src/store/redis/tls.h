@@ -1,11 +1,16 @@
-// TLS towards Redis: certificates read once, errors that name the file.
+// TLS towards Redis: certificates from files, errors that name the file. Files that have changed
+// are read again at the next connection, so that certificates are renewed without a restart.
 //
-// THREADS: immutable once made.
+// THREADS: any.
 
 #pragma once
 
+#include <sys/stat.h>
+
+#include <array>
 #include <boost/asio/ssl/context.hpp>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "weir/result.h"
@@ -24,14 +29,25 @@ class Tls {
   // ERRORS: kInvalid, naming the file and the reason.
   static Result<std::shared_ptr<Tls>> make(const TlsFiles& files);
 
-  boost::asio::ssl::context& context() { return context_; }
-  const std::string& server_name() const { return server_name_; }
+  using Context = boost::asio::ssl::context;
+
+  // For a new connection: of the files as they are now, or, where these cannot be used, as they
+  // last could be; that is logged once for each change.
+  std::shared_ptr<Context> context();
+  const std::string& server_name() const { return files_.server_name; }
 
  private:
-  Tls();
+  // What tells one state of the files from another.
+  using Stamps = std::array<struct timespec, 3>;
 
-  boost::asio::ssl::context context_;
-  std::string server_name_;
+  explicit Tls(TlsFiles files) : files_(std::move(files)) {}
+  static Result<std::shared_ptr<Context>> read(const TlsFiles& files);
+  Stamps stamps() const;
+
+  const TlsFiles files_;
+  std::mutex mutex_;
+  std::shared_ptr<Context> context_;  // by mutex_
+  Stamps read_{};                     // by mutex_
 };
 
 }  // namespace weir::store::redis
