@@ -1,10 +1,8 @@
 #include "base/metrics.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 
-#include "base/utf8.h"
+#include "base/check.h"
 
 namespace weir::metrics {
 namespace detail {
@@ -13,7 +11,7 @@ namespace {
 // What all threads share. WHY leaked: threads count while statics are taken down.
 struct Slots {
   std::mutex mutex;
-  std::uint32_t used = 1;  // slot 0 takes what is past the bound
+  std::uint32_t used = kLargestRow;  // the first row takes what is past the bound
   std::vector<ThreadSlots*> threads;
   std::map<std::uint32_t, std::uint64_t> retired;  // counted by threads that have ended
 };
@@ -23,12 +21,15 @@ Slots& slots() {
   return *instance;
 }
 
+// The first of `count` slots of one block; 0 where none are left.
 std::uint32_t take_slots(std::uint32_t count) {
+  WEIR_CHECK(count <= kLargestRow, "a row lies within the slots that take what is past the bound");
   Slots& all = slots();
   std::lock_guard lock(all.mutex);
-  if (all.used + count > kMaxBlocks * kSlotsPerBlock) return 0;
-  const std::uint32_t first = all.used;
-  all.used += count;
+  const std::uint32_t left = kSlotsPerBlock - all.used % kSlotsPerBlock;
+  const std::uint32_t first = count <= left ? all.used : all.used + left;
+  if (first + count > kMaxBlocks * kSlotsPerBlock) return 0;
+  all.used = first + count;
   return first;
 }
 
@@ -42,6 +43,28 @@ std::uint64_t sum_of(std::uint32_t slot) {
     if (block != nullptr) sum += block[slot % kSlotsPerBlock].load(std::memory_order_relaxed);
   }
   return sum;
+}
+
+// Adds up the block that begins at slot `begin`, over all threads. The lock is taken for one block
+// at a time: a thread that makes its first block, or ends, waits for that long at most.
+void sum_block(std::uint32_t begin, std::uint64_t* sums, std::uint32_t count) {
+  Slots& all = slots();
+  std::lock_guard lock(all.mutex);
+  for (const ThreadSlots* thread : all.threads) {
+    const auto* block = thread->blocks[begin / kSlotsPerBlock].load(std::memory_order_acquire);
+    if (block == nullptr) continue;
+    for (std::uint32_t i = 0; i < count; ++i) sums[i] += block[i].load(std::memory_order_relaxed);
+  }
+  for (auto it = all.retired.lower_bound(begin);
+       it != all.retired.end() && it->first < begin + count; ++it) {
+    sums[it->first - begin] += it->second;
+  }
+}
+
+std::uint32_t slots_in_use() {
+  Slots& all = slots();
+  std::lock_guard lock(all.mutex);
+  return all.used;
 }
 
 // Ends with its thread and leaves what that counted behind.
@@ -85,72 +108,44 @@ ThreadSlots::~ThreadSlots() {
 
 }  // namespace detail
 
-namespace {
-
-void append_number(std::string& out, double value) {
-  if (std::isinf(value)) {
-    out += value > 0 ? "+Inf" : "-Inf";
-    return;
+Snapshot::Snapshot() : sums_(detail::slots_in_use()) {
+  for (std::uint32_t begin = 0; begin < sums_.size(); begin += detail::kSlotsPerBlock) {
+    const auto left = static_cast<std::uint32_t>(sums_.size()) - begin;
+    detail::sum_block(begin, &sums_[begin], std::min(left, detail::kSlotsPerBlock));
   }
-  char buffer[32];
-  const auto result = std::to_chars(buffer, buffer + sizeof buffer, value);
-  out.append(buffer, result.ptr);
 }
 
-void append_number(std::string& out, std::uint64_t value) {
-  char buffer[24];
-  const auto result = std::to_chars(buffer, buffer + sizeof buffer, value);
-  out.append(buffer, result.ptr);
+Row Row::take(std::uint32_t size) {
+  Row row;
+  row.first_ = detail::take_slots(size);
+  return row;
 }
 
-// A label value: escaped as the format asks, what is not UTF-8 shown as \xHH, cut at 256 bytes.
-void append_label_value(std::string& out, std::string_view value) {
-  constexpr std::size_t kMaxBytes = 256;
-  constexpr char kHex[] = "0123456789abcdef";
-  std::size_t i = 0;
-  while (i < value.size() && i < kMaxBytes) {
-    const std::size_t length = utf8_length(value.substr(i));
-    const char c = value[i];
-    if (length == 0) {
-      out += "\\\\x";
-      out += kHex[static_cast<unsigned char>(c) >> 4];
-      out += kHex[static_cast<unsigned char>(c) & 15];
-    } else if (c == '\\') {
-      out += "\\\\";
-    } else if (c == '"') {
-      out += "\\\"";
-    } else if (c == '\n') {
-      out += "\\n";
-    } else {
-      out.append(value, i, length);
-    }
-    i += std::max<std::size_t>(length, 1);
-  }
-  if (i < value.size()) out += "...";
+std::uint64_t Counter::value() const {
+  return detail::sum_of(slot_);
 }
 
-void append_labels(std::string& out, const Labels& labels, std::string_view bucket = {}) {
-  if (labels.empty() && bucket.empty()) return;
-  out += '{';
-  bool first = true;
-  for (const auto& [name, value] : labels) {
-    if (!first) out += ',';
-    first = false;
-    out += name;
-    out += "=\"";
-    append_label_value(out, value);
-    out += '"';
-  }
-  if (!bucket.empty()) {
-    if (!first) out += ',';
-    out += "le=\"";
-    out += bucket;
-    out += '"';
-  }
-  out += '}';
+void Histogram::observe_scaled(std::int64_t billionths) const {
+  if (bounds_ == nullptr) return;
+  const double value = static_cast<double>(billionths) / 1e9;
+  const auto at = std::lower_bound(bounds_->begin(), bounds_->end(), value);
+  Counter(first_slot_ + static_cast<std::uint32_t>(at - bounds_->begin())).add();
+  const auto sum_slot = first_slot_ + static_cast<std::uint32_t>(bounds_->size()) + 1;
+  Counter(sum_slot).add(static_cast<std::uint64_t>(std::max<std::int64_t>(billionths, 0)));
 }
 
-}  // namespace
+HistogramCounts read_histogram(const Snapshot& snapshot, std::uint32_t first,
+                               const std::vector<double>& bounds) {
+  HistogramCounts read;
+  read.counts.resize(bounds.size() + 1);
+  for (std::size_t i = 0; i < read.counts.size(); ++i) {
+    read.counts[i] = snapshot[first + static_cast<std::uint32_t>(i)];
+    read.total += read.counts[i];
+  }
+  const auto sum_slot = first + static_cast<std::uint32_t>(read.counts.size());
+  read.sum = static_cast<double>(snapshot[sum_slot]) / 1e9;
+  return read;
+}
 
 struct Registry::Series {
   Labels labels;
@@ -162,35 +157,29 @@ struct Registry::Series {
 struct Registry::Family {
   std::string name;
   std::string help;
-  std::string type;
+  Type type = Type::kGauge;
   std::vector<double> bounds;  // histograms
+  Write write;                 // where somebody else knows the series
   std::map<Labels, std::unique_ptr<Series>> series;
 
-  void append_counter(std::string& out, const Series& of) const;
-  void append_gauge(std::string& out, const Series& of) const;
-  void append_histogram(std::string& out, const Series& of) const;
-  void append_to(std::string& out) const;
+  std::uint64_t count(const Series& of, const Snapshot& snapshot) const {
+    if (of.kept) return of.kept();
+    return of.first_slot == 0 ? 0 : snapshot[of.first_slot];
+  }
+
+  void write_one(const Series& of, const Snapshot& snapshot, TextWriter& out) const {
+    if (type == Type::kCounter) out.counter(of.labels, count(of, snapshot));
+    if (type == Type::kGauge) out.gauge(of.labels, of.read());
+    if (type == Type::kHistogram && of.first_slot != 0) {
+      out.histogram(of.labels, bounds, read_histogram(snapshot, of.first_slot, bounds));
+    }
+  }
 };
-
-std::uint64_t Counter::value() const {
-  return detail::sum_of(slot_);
-}
-
-// Slots of a histogram: one a bound, one for above all bounds, one for the sum in billionths.
-void Histogram::observe_scaled(std::int64_t billionths) const {
-  if (bounds_ == nullptr) return;
-  const double value = static_cast<double>(billionths) / 1e9;
-  const auto at = std::lower_bound(bounds_->begin(), bounds_->end(), value);
-  Counter(first_slot_ + static_cast<std::uint32_t>(at - bounds_->begin())).add();
-  const auto sum_slot = first_slot_ + static_cast<std::uint32_t>(bounds_->size()) + 1;
-  Counter(sum_slot).add(static_cast<std::uint64_t>(std::max<std::int64_t>(billionths, 0)));
-}
 
 Registry::Registry() = default;
 Registry::~Registry() = default;
 
-Registry::Family& Registry::family(std::string_view name, std::string_view help,
-                                   std::string_view type) {
+Registry::Family& Registry::family(std::string_view name, std::string_view help, Type type) {
   auto found = families_.find(name);
   if (found == families_.end()) {
     auto made = std::make_unique<Family>();
@@ -214,108 +203,79 @@ Registry::Series& Registry::series(Family& of, const Labels& labels, std::uint32
 
 Counter Registry::counter(std::string_view name, std::string_view help, const Labels& labels) {
   std::lock_guard lock(mutex_);
-  return Counter(series(family(name, help, "counter"), labels, 1).first_slot);
+  return Counter(series(family(name, help, Type::kCounter), labels, 1).first_slot);
 }
 
 Histogram Registry::histogram(std::string_view name, std::string_view help,
                               const std::vector<double>& bounds, const Labels& labels) {
   std::lock_guard lock(mutex_);
-  Family& of = family(name, help, "histogram");
+  Family& of = family(name, help, Type::kHistogram);
   if (of.bounds.empty()) of.bounds = bounds;
-  const auto slots = static_cast<std::uint32_t>(of.bounds.size()) + 2;
-  const Series& made = series(of, labels, slots);
-  // Past the bound on slots a histogram counts nothing: slot 0 is one slot, not a row of them.
+  const Series& made = series(of, labels, histogram_slots(of.bounds));
+  // Past the bound on slots a histogram counts nothing.
   return made.first_slot == 0 ? Histogram() : Histogram(&of.bounds, made.first_slot);
 }
 
 void Registry::gauge(std::string_view name, std::string_view help, const Labels& labels,
                      std::function<double()> read) {
   std::lock_guard lock(mutex_);
-  series(family(name, help, "gauge"), labels, 0).read = std::move(read);
+  series(family(name, help, Type::kGauge), labels, 0).read = std::move(read);
 }
 
 void Registry::counter_from(std::string_view name, std::string_view help,
                             std::function<std::uint64_t()> read) {
   std::lock_guard lock(mutex_);
-  series(family(name, help, "counter"), {}, 0).kept = std::move(read);
+  series(family(name, help, Type::kCounter), {}, 0).kept = std::move(read);
 }
 
-void Registry::Family::append_counter(std::string& out, const Series& of) const {
-  std::uint64_t value = 0;
-  if (of.kept) {
-    value = of.kept();
-  } else if (of.first_slot != 0) {
-    value = detail::sum_of(of.first_slot);
-  }
-  if (value == 0) return;
-  out += name;
-  append_labels(out, of.labels);
-  out += ' ';
-  append_number(out, value);
-  out += '\n';
-}
-
-void Registry::Family::append_gauge(std::string& out, const Series& of) const {
-  out += name;
-  append_labels(out, of.labels);
-  out += ' ';
-  append_number(out, of.read());
-  out += '\n';
-}
-
-void Registry::Family::append_histogram(std::string& out, const Series& of) const {
-  if (of.first_slot == 0) return;
-  std::vector<std::uint64_t> counts(bounds.size() + 1);
-  std::uint64_t total = 0;
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    counts[i] = detail::sum_of(of.first_slot + static_cast<std::uint32_t>(i));
-    total += counts[i];
-  }
-  if (total == 0) return;
-  std::uint64_t below = 0;
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    below += counts[i];
-    std::string bound;
-    append_number(bound, i < bounds.size() ? bounds[i] : INFINITY);
-    out += name;
-    out += "_bucket";
-    append_labels(out, of.labels, bound);
-    out += ' ';
-    append_number(out, below);
-    out += '\n';
-  }
-  out += name;
-  out += "_sum";
-  append_labels(out, of.labels);
-  out += ' ';
-  const auto sum_slot = of.first_slot + static_cast<std::uint32_t>(counts.size());
-  append_number(out, static_cast<double>(detail::sum_of(sum_slot)) / 1e9);
-  out += '\n';
-  out += name;
-  out += "_count";
-  append_labels(out, of.labels);
-  out += ' ';
-  append_number(out, total);
-  out += '\n';
-}
-
-void Registry::Family::append_to(std::string& out) const {
-  std::string body;
-  for (const auto& [labels, of] : series) {
-    if (type == "counter") append_counter(body, *of);
-    if (type == "gauge") append_gauge(body, *of);
-    if (type == "histogram") append_histogram(body, *of);
-  }
-  if (body.empty()) return;
-  out += "# HELP " + name + ' ' + help + "\n# TYPE " + name + ' ' + type + '\n';
-  out += body;
-}
-
-std::string Registry::to_text() const {
+void Registry::family_from(std::string_view name, std::string_view help, Type type, Write write) {
   std::lock_guard lock(mutex_);
-  std::string out;
-  for (const auto& [name, of] : families_) of->append_to(out);
+  family(name, help, type).write = std::move(write);
+}
+
+std::string Registry::to_text(Format format) const {
+  std::vector<std::pair<const Family*, std::vector<const Series*>>> all;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [name, of] : families_) {
+      auto& listed = all.emplace_back(of.get(), std::vector<const Series*>{}).second;
+      for (const auto& [labels, one] : of->series) listed.push_back(one.get());
+    }
+  }
+  const Snapshot snapshot;
+  TextWriter out(format);
+  for (const auto& [of, series] : all) {
+    out.begin_family(of->name, of->help, of->type);
+    for (const Series* one : series) of->write_one(*one, snapshot, out);
+    if (of->write) of->write(snapshot, out);
+  }
+  return out.finish();
+}
+
+std::vector<std::pair<Labels, std::uint64_t>> Registry::counters(std::string_view name,
+                                                                 const Snapshot& snapshot) const {
+  std::vector<std::pair<Labels, std::uint64_t>> out;
+  std::lock_guard lock(mutex_);
+  const auto found = families_.find(name);
+  if (found == families_.end()) return out;
+  for (const auto& [labels, one] : found->second->series) {
+    const std::uint64_t value = found->second->count(*one, snapshot);
+    if (value > 0) out.emplace_back(labels, value);
+  }
   return out;
+}
+
+std::pair<const std::vector<double>*, HistogramCounts> Registry::histogram_sum(
+    std::string_view name, const Snapshot& snapshot) const {
+  std::lock_guard lock(mutex_);
+  const auto found = families_.find(name);
+  if (found == families_.end()) return {nullptr, {}};
+  const Family& of = *found->second;
+  HistogramCounts sum;
+  for (const auto& [labels, one] : of.series) {
+    if (one->first_slot != 0) sum.add(read_histogram(snapshot, one->first_slot, of.bounds));
+  }
+  return {&of.bounds, std::move(sum)};
 }
 
 }  // namespace weir::metrics

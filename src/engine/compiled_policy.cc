@@ -72,11 +72,9 @@ Error in_limit(const std::string& name, const Error& error) {
 }  // namespace
 
 Result<CompiledLimit> CompiledLimit::make(const policy::Limit& limit, const policy::Policy& policy,
-                                          metrics::Registry* registry) {
+                                          Metrics* metrics) {
   CompiledLimit compiled;
-  if (registry != nullptr) {
-    compiled.counting_ = std::make_unique<LimitCounters>(*registry, limit.name);
-  }
+  if (metrics != nullptr) compiled.counting_ = metrics->of(limit.name);
   compiled.written_ = &limit;
   if (limit.match) compiled.match_ = Matcher(*limit.match, policy.paths);
   compiled.for_messages_ = compiled.match_.names_message();
@@ -148,12 +146,12 @@ std::uint64_t CompiledLimit::cost(RequestView& request) const {
 }
 
 Result<std::shared_ptr<const CompiledPolicy>> CompiledPolicy::make(policy::Policy policy,
-                                                                   metrics::Registry* registry) {
+                                                                   Metrics* metrics) {
   auto compiled = std::make_shared<CompiledPolicy>();
   compiled->policy_ = std::move(policy);
   std::size_t always = 0;
   for (const policy::Limit& limit : compiled->policy_.limits) {
-    auto made = CompiledLimit::make(limit, compiled->policy_, registry);
+    auto made = CompiledLimit::make(limit, compiled->policy_, metrics);
     if (!made) return in_limit(limit.name, made.error());
     if (!limit.match) always += limit.numbers.size();
     compiled->by_name_.emplace(limit.name, static_cast<EntryId>(compiled->limits_.size()));

@@ -36,9 +36,9 @@ using CounterSet = std::vector<Counter>;
 class CompiledLimit {
  public:
   // ERRORS: kInvalid where the state cannot hold the numbers, or two overrides count one key.
-  // REQUIRES: `limit`, `policy` and the registry (where there is one) outlive it.
+  // REQUIRES: `limit`, `policy` and the metrics (where there are any) outlive it.
   static Result<CompiledLimit> make(const policy::Limit& limit, const policy::Policy& policy,
-                                    metrics::Registry* registry);
+                                    Metrics* metrics);
 
   // Whether the request meets this limit: matched, and not taken out again.
   bool applies(RequestView& request) const;
@@ -69,7 +69,7 @@ class CompiledLimit {
   bool shadow() const { return written_->mode == policy::Mode::kShadow; }
   bool for_messages() const { return for_messages_; }
   // Where what this limit says is counted; null where nobody counts.
-  LimitCounters* counting() const { return counting_.get(); }
+  const LimitCounters* counting() const { return counting_; }
 
  private:
   CompiledLimit() = default;
@@ -80,7 +80,7 @@ class CompiledLimit {
   std::vector<Matcher> excepts_;
   KeySpec key_;
   bool for_messages_ = false;
-  std::unique_ptr<LimitCounters> counting_;
+  const LimitCounters* counting_ = nullptr;
   CounterSet base_;
   StringMap<CounterSet> tiers_;
   StringMap<std::shared_ptr<const CounterSet>> overrides_;  // WHY shared: several readings of a key
@@ -90,7 +90,7 @@ class CompiledPolicy {
  public:
   // ERRORS: kInvalid, naming the limit.
   static Result<std::shared_ptr<const CompiledPolicy>> make(policy::Policy policy,
-                                                            metrics::Registry* registry = nullptr);
+                                                            Metrics* metrics = nullptr);
 
   const policy::Policy& policy() const { return policy_; }
   const std::vector<CompiledLimit>& limits() const { return limits_; }

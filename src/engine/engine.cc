@@ -83,28 +83,6 @@ void refund_charged(store::Store& store, const Pending& pending, Instant charged
   if (!charged.empty()) store.refund(charged, pending.now);
 }
 
-void count(const Pending& pending, const Decision& decision) {
-  for (std::size_t i = 0; i < pending.met.size(); ++i) {
-    LimitCounters* counting = pending.met[i].limit->counting();
-    if (counting == nullptr) continue;
-    const LimitDecision& one = decision.limits[i];
-    counting->count(one.verdict, one.source, one.shadow, decision.allowed);
-  }
-}
-
-// `admission`: what the store said of the charges whose outcome is known.
-void finish(store::Store& store, LocalShare& local, std::unique_ptr<Pending> pending,
-            store::Admission admission) {
-  local.answer(*pending);
-  judge(*pending);
-  Decision& decision = pending->decision;
-  count(*pending, decision);
-  decision.at = admission.at;
-  if (admission.admitted && !decision.allowed) refund_charged(store, *pending, admission.at);
-  pending->done(std::move(decision));
-  PendingPool::give(std::move(pending));
-}
-
 // Requests that no store is asked about.
 void answer_at_once(std::unique_ptr<Pending> pending) {
   pending->done(std::move(pending->decision));
@@ -136,16 +114,19 @@ void Decision::clear() {
 }
 
 Engine::Engine(store::Store& store, metrics::Registry* registry)
-    : store_(store), registry_(registry), local_(std::make_unique<LocalShare>()) {}
+    : store_(store),
+      metrics_(registry == nullptr ? nullptr : Metrics::make(*registry)),
+      local_(std::make_unique<LocalShare>()) {}
 Engine::~Engine() = default;
 
 Result<std::shared_ptr<const CompiledPolicy>> Engine::prepare(policy::Policy policy) const {
-  return CompiledPolicy::make(std::move(policy), registry_);
+  return CompiledPolicy::make(std::move(policy), metrics_.get());
 }
 
 void Engine::install(std::shared_ptr<const CompiledPolicy> policy) {
   const policy::Store& settings = policy->policy().store;
   if (settings.instances) local_->set_instances(*settings.instances);
+  if (metrics_) metrics_->denied_keys().configure(policy->policy().metrics);
   current_.store(std::move(policy), std::memory_order_release);
 }
 
@@ -169,6 +150,7 @@ void Engine::decide(const Attributes& attributes, Instant now, std::optional<std
   auto pending = PendingPool::take();
   pending->done = std::move(done);
   pending->now = now;
+  pending->attributes = &attributes;
   Decision& decision = pending->decision;
   decision.at = now;
   decision.policy = current();
@@ -197,13 +179,37 @@ void Engine::ask(std::unique_ptr<Pending> pending) {
   }
   if (pending->charges.empty()) {
     const Instant now = pending->now;
-    finish(store_, *local_, std::move(pending), {true, now});
+    finish(std::move(pending), {true, now});
     return;
   }
   Pending* raw = pending.release();
   store_.charge(raw->charges, raw->now, raw->answers, [this, raw](store::Admission admission) {
-    finish(store_, *local_, std::unique_ptr<Pending>(raw), admission);
+    finish(std::unique_ptr<Pending>(raw), admission);
   });
+}
+
+// `admission`: what the store said of the charges whose outcome is known.
+void Engine::finish(std::unique_ptr<Pending> pending, store::Admission admission) {
+  local_->answer(*pending);
+  judge(*pending);
+  Decision& decision = pending->decision;
+  decision.at = admission.at;
+  if (metrics_) count(*pending, decision);
+  if (admission.admitted && !decision.allowed) refund_charged(store_, *pending, admission.at);
+  if (denied_ && !decision.allowed && pending->attributes != nullptr) {
+    denied_(*pending->attributes, decision);
+  }
+  pending->done(std::move(decision));
+  PendingPool::give(std::move(pending));
+}
+
+void Engine::count(const Pending& pending, const Decision& decision) const {
+  for (std::size_t i = 0; i < pending.met.size(); ++i) {
+    const LimitDecision& one = decision.limits[i];
+    pending.met[i].limit->counting()->count(one.verdict, one.source, one.shadow, decision.allowed);
+    const bool refused = !one.verdict.allowed() && !one.shadow && one.key_size > 0;
+    if (refused) metrics_->denied_keys().count(one.name, decision.key_of(one), pending.now);
+  }
 }
 
 Result<bool> Engine::take(std::string_view name, const std::vector<std::string>& values,

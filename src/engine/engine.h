@@ -28,6 +28,7 @@ namespace weir::engine {
 struct Pending;        // pending.h
 class CompiledPolicy;  // compiled_policy.h
 class LocalShare;      // local_share.h
+class Metrics;         // metrics.h
 struct Counter;        // compiled_policy.h
 
 // One limit that a request met. `name` lives as long as the decision's policy.
@@ -78,7 +79,7 @@ struct Decision {
 
 class Engine {
  public:
-  // `registry`, where given, counts every limit met (metrics.h).
+  // `registry`, where given, is told every limit met (metrics.h).
   // REQUIRES: the store and the registry outlive the engine.
   explicit Engine(store::Store& store, metrics::Registry* registry = nullptr);
   ~Engine();
@@ -95,6 +96,14 @@ class Engine {
   // How many instances share the store, for `store.instances: auto`; a policy that names a number
   // keeps it. THREADS: any. REQUIRES: install() has succeeded once.
   void set_instances(std::uint32_t count);
+
+  // What has been counted; null where nobody counts.
+  const Metrics* metrics() const { return metrics_.get(); }
+
+  // Told every refused request that was matched against the policy, before its `done`.
+  // REQUIRES: set before the first decision.
+  using Denied = std::function<void(const Attributes& attributes, const Decision& decision)>;
+  void on_denied(Denied denied) { denied_ = std::move(denied); }
 
   // The policy in force; never null after the first install().
   std::shared_ptr<const CompiledPolicy> current() const;
@@ -129,9 +138,12 @@ class Engine {
 
  private:
   void ask(std::unique_ptr<Pending> pending);
+  void finish(std::unique_ptr<Pending> pending, store::Admission admission);
+  void count(const Pending& pending, const Decision& decision) const;
 
   store::Store& store_;
-  metrics::Registry* const registry_;
+  const std::shared_ptr<Metrics> metrics_;  // WHY shared: the registry writes from it
+  Denied denied_;
   std::unique_ptr<LocalShare> local_;
   std::atomic<std::shared_ptr<const CompiledPolicy>> current_;
 };

@@ -86,6 +86,20 @@ std::string readable_key(std::string_view encoded) {
   return out;
 }
 
+std::vector<std::string> key_values(std::string_view encoded) {
+  std::vector<std::string> values;
+  while (!encoded.empty()) {
+    std::string& value = values.emplace_back();
+    if (encoded[0] == '-') {
+      encoded.remove_prefix(1);
+      continue;
+    }
+    take_netstring(encoded);  // the attribute's name
+    value = take_netstring(encoded);
+  }
+  return values;
+}
+
 KeySpec::KeySpec(const std::vector<policy::KeyPart>& parts, const policy::Policy& policy)
     : ipv4_prefix_(policy.identity.ipv4_prefix),
       ipv6_prefix_(policy.identity.ipv6_prefix),

@@ -29,6 +29,10 @@ void append_printable(std::string& out, std::string_view text);
 // REQUIRES: KeySpec::append wrote it.
 std::string readable_key(std::string_view encoded);
 
+// The values of an encoded key, in their order; a missing part is empty.
+// REQUIRES: KeySpec::append wrote it.
+std::vector<std::string> key_values(std::string_view encoded);
+
 class KeySpec {
  public:
   KeySpec() = default;

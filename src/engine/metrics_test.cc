@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace weir::engine {
 namespace {
 
@@ -14,7 +16,8 @@ Verdict denied(Duration wait) {
 
 TEST(LimitCounters, CountsEachLimitMetByOutcomeAndSource) {
   metrics::Registry registry;
-  LimitCounters counters(registry, "login");
+  const auto metrics = Metrics::make(registry);
+  const LimitCounters& counters = *metrics->of("login");
   counters.count(Verdict{}, Source::kMemory, /*shadow=*/false, /*admitted=*/true);
   counters.count(Verdict{}, Source::kMemory, /*shadow=*/false, /*admitted=*/false);
   counters.count(denied(std::chrono::seconds(5)), Source::kMemory, false, false);
@@ -33,11 +36,61 @@ TEST(LimitCounters, CountsEachLimitMetByOutcomeAndSource) {
 
 TEST(LimitCounters, TakesNoWaitFromARefusalThatHasNone) {
   metrics::Registry registry;
-  LimitCounters counters(registry, "login");
+  const auto metrics = Metrics::make(registry);
+  const LimitCounters& counters = *metrics->of("login");
   Verdict never;
   never.outcome = Outcome::kNever;
   counters.count(never, Source::kMemory, false, false);
   EXPECT_EQ(registry.to_text().find("weir_retry_after_seconds"), std::string::npos);
+}
+
+TEST(LimitCounters, SaysHowFullTheBucketsWere) {
+  metrics::Registry registry;
+  const auto metrics = Metrics::make(registry);
+  const LimitCounters& counters = *metrics->of("login");
+  for (const std::uint64_t left : {0u, 1u, 3u, 10u}) {
+    Verdict verdict;
+    verdict.quota = 10;
+    verdict.remaining = left;
+    counters.count(verdict, Source::kMemory, false, true);
+  }
+  Verdict unlimited;
+  unlimited.quota = unlimited.remaining = std::numeric_limits<std::uint64_t>::max();
+  counters.count(unlimited, Source::kMemory, false, true);
+  counters.count(Verdict{}, Source::kFailOpen, false, true);
+  const std::string text = registry.to_text();
+  for (const char* line : {
+           "weir_tokens_ratio_bucket{limit=\"login\",le=\"0\"} 1\n",
+           "weir_tokens_ratio_bucket{limit=\"login\",le=\"0.1\"} 2\n",
+           "weir_tokens_ratio_bucket{limit=\"login\",le=\"0.25\"} 2\n",
+           "weir_tokens_ratio_bucket{limit=\"login\",le=\"0.5\"} 3\n",
+           "weir_tokens_ratio_bucket{limit=\"login\",le=\"1\"} 4\n",
+           "weir_tokens_ratio_sum{limit=\"login\"} 1.4\n",
+           "weir_tokens_ratio_count{limit=\"login\"} 4\n",
+       }) {
+    EXPECT_NE(text.find(line), std::string::npos) << line << "in\n" << text;
+  }
+}
+
+TEST(LimitCounters, PutsAWaitUnderTheFirstBoundThatHoldsIt) {
+  metrics::Registry registry;
+  const auto metrics = Metrics::make(registry);
+  const LimitCounters& counters = *metrics->of("login");
+  counters.count(denied(std::chrono::seconds(1)), Source::kMemory, false, false);
+  counters.count(denied(std::chrono::hours(48)), Source::kMemory, false, false);
+  const metrics::HistogramCounts waits = counters.waits(metrics::Snapshot());
+  EXPECT_EQ(waits.counts[3], 1u);
+  EXPECT_EQ(waits.counts.back(), 1u);
+  EXPECT_DOUBLE_EQ(waits.sum, 1 + 48 * 3600.0);
+}
+
+TEST(Metrics, GoesOnCountingALimitThatComesBack) {
+  metrics::Registry registry;
+  const auto metrics = Metrics::make(registry);
+  EXPECT_EQ(metrics->find("login"), nullptr);
+  const LimitCounters* counters = metrics->of("login");
+  EXPECT_EQ(metrics->of("login"), counters);
+  EXPECT_EQ(metrics->find("login"), counters);
 }
 
 }  // namespace

@@ -36,6 +36,7 @@ struct Pending {
   std::vector<store::Charge> charges;
   std::vector<store::Answer> answers;
   Engine::Done done;
+  const Attributes* attributes = nullptr;  // of the request; null where a limit is asked by name
 
   void clear() {
     decision.clear();
@@ -44,6 +45,7 @@ struct Pending {
     charges.clear();
     answers.clear();
     done = nullptr;
+    attributes = nullptr;
   }
 };
 

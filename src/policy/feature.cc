@@ -26,7 +26,6 @@ constexpr std::array kNotYet{
     NotYet{Feature::kUpstreamTls, "TLS to the upstream"},
     NotYet{Feature::kManyUpstreams, "more than one upstream"},
     NotYet{Feature::kRoutes, "routing to several upstreams"},
-    NotYet{Feature::kMetrics, "metrics by key"},
     NotYet{Feature::kAdminState, "a file for changes made through the admin API"},
 };
 

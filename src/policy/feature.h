@@ -33,7 +33,6 @@ enum class Feature : std::uint8_t {
   kRoutes,
   kResp,
   kGrpc,
-  kMetrics,
   kAdminState,
 };
 

@@ -1,4 +1,4 @@
-// `api`, `resp`, `grpc`, `admin`, `metrics`: small listeners, and what all of them share.
+// `api`, `resp`, `grpc`, `admin`: small listeners, and what all of them share.
 
 #include <algorithm>
 #include <array>
@@ -100,24 +100,6 @@ constexpr std::array kGrpcFields{
     Field<GrpcDraft>{kTlsKey, read_tls<GrpcDraft>},
 };
 
-struct Metrics {
-  std::uint32_t top_keys = 50;
-  int keys = 0;
-};
-
-void read_key_form(Reader& reader, const Entry& entry, Metrics& out) {
-  out.keys = read_word(reader, entry, {"plain", "hashed", "off"});
-}
-
-constexpr std::array kMetricsFields{
-    Field<Metrics>{{"top_keys", "whole number, 0 to 1000", "50",
-                    "How many of the most refused keys are told."},
-                   [](Reader& r, const Entry& e, Metrics& m) {
-                     read_number(r, e, m.top_keys, {0, 1000});
-                   }},
-    Field<Metrics>{{"keys", "plain, hashed or off", "plain", "How they are told."}, read_key_form},
-};
-
 }  // namespace
 
 void read_listen(Reader& reader, const Entry& entry, Address& out) {
@@ -159,7 +141,15 @@ void read_api(Reader& reader, const Entry& entry, Policy& out) {
 }
 
 void read_admin(Reader& reader, const Entry& entry, Policy& out) {
-  read_fields<Admin>(reader, entry, kAdminFields, out.admin.emplace());
+  Admin& admin = out.admin.emplace();
+  const std::size_t before = reader.mistakes();
+  read_fields<Admin>(reader, entry, kAdminFields, admin);
+  const bool open = admin.token.empty() && !admin.listen.host.empty();
+  if (reader.mistakes() == before && open && !is_loopback(admin.listen)) {
+    reader.mistake(entry.at, "admin listens on " + admin.listen.to_string() +
+                                 " without a token: whoever reaches it could see keys and change "
+                                 "limits; set admin.token, or listen on 127.0.0.1");
+  }
 }
 
 void read_resp(Reader& reader, const Entry& entry, Policy& out) {
@@ -186,17 +176,11 @@ void read_grpc(Reader& reader, const Entry& entry, Policy& out) {
   }
 }
 
-void read_metrics(Reader& reader, const Entry& entry, Policy&) {
-  Metrics unused;
-  read_fields<Metrics>(reader, entry, kMetricsFields, unused);
-}
-
 void document_listeners(std::vector<SectionDoc>& out) {
   out.push_back(document<Api>("api", "", kApiFields));
   out.push_back(document<Resp>("resp", "", kRespFields));
   out.push_back(document<GrpcDraft>("grpc", "", kGrpcFields));
   out.push_back(document<Admin>("admin", "", kAdminFields));
-  out.push_back(document<Metrics>("metrics", "", kMetricsFields));
   out.push_back(document<Tls>("tls (of every listener)", "", kTlsFields));
 }
 

@@ -251,6 +251,26 @@ limits:
   EXPECT_TRUE(policy.limits[0].match->conditions[0].pattern.matches("x ${NAME} ${C} $5 ~"));
 }
 
+TEST(Load, LetsNobodyIntoTheAdminListenerBeyondLoopbackWithoutAToken) {
+  EXPECT_EQ(mistakes_of("limits: []\nadmin: { listen: 0.0.0.0:9090 }\n"),
+            "p.yaml:2:1: admin listens on 0.0.0.0:9090 without a token: whoever reaches it could "
+            "see keys and change limits; set admin.token, or listen on 127.0.0.1\n");
+  EXPECT_EQ(mistakes_of("limits: []\nadmin: { listen: 0.0.0.0:9090, token: t }\n"), "");
+  EXPECT_EQ(mistakes_of("limits: []\nadmin: { listen: \"[::1]:9090\" }\n"), "");
+}
+
+TEST(Load, ReadsWhatIsToldOfKeysAndLogged) {
+  const Policy policy = load_yaml(
+      "limits: []\nmetrics: { top_keys: 7, keys: off }\nlog: { format: json, denials: 3 }\n");
+  EXPECT_EQ(policy.metrics.top_keys, 7u);
+  EXPECT_EQ(policy.metrics.keys, KeyForm::kOff);
+  EXPECT_EQ(policy.log.format, LogFormat::kJson);
+  EXPECT_EQ(policy.log.denials, 3u);
+  EXPECT_EQ(mistakes_of("limits: []\nmetrics: { top_keys: 1001, keys: hash }\n"),
+            "p.yaml:2:22: top_keys is 1001, wants 0 to 1000\n"
+            "p.yaml:2:34: keys is 'hash', wants plain, hashed or off\n");
+}
+
 TEST(Load, NamesAVariableThatIsNotSet) {
   EXPECT_EQ(mistakes_of("limits: []\nadmin: { listen: \"${HERE}\" }\n"),
             "p.yaml:2:19: this value names the environment variable HERE, which is not set; set it "

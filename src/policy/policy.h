@@ -208,6 +208,21 @@ struct Admin {
   std::string token;
 };
 
+enum class KeyForm : std::uint8_t { kPlain, kHashed, kOff };
+
+// What is told of keys, to whom metrics are shown.
+struct Metrics {
+  std::uint32_t top_keys = 50;  // the most refused ones
+  KeyForm keys = KeyForm::kPlain;
+};
+
+enum class LogFormat : std::uint8_t { kLogfmt, kJson };
+
+struct Log {
+  LogFormat format = LogFormat::kLogfmt;
+  std::uint32_t denials = 0;  // refused requests that get a line, at most so many a second
+};
+
 struct Policy {
   std::string file;  // as named on the command line
   bool enabled = true;
@@ -224,6 +239,8 @@ struct Policy {
   std::optional<Resp> resp;
   std::optional<Grpc> grpc;
   std::optional<Admin> admin;
+  Metrics metrics;
+  Log log;
 };
 
 }  // namespace weir::policy

@@ -49,7 +49,8 @@ constexpr std::array kRootFields{
     section("resp", "The listener for Redis clients.", read_resp, Feature::kResp),
     section("grpc", "The listener for Envoy's rate limit protocol.", read_grpc, Feature::kGrpc),
     section("admin", "The listener for metrics, health and operation.", read_admin),
-    section("metrics", "What metrics tell of keys.", read_metrics, Feature::kMetrics),
+    section("metrics", "What metrics tell of keys.", read_metrics),
+    section("log", "What is logged, and how.", read_log),
 };
 
 bool is_well_known(std::string_view name) {
@@ -105,6 +106,7 @@ std::vector<SectionDoc> document_policy() {
   document_response(out);
   document_gateway(out);
   document_listeners(out);
+  document_telemetry(out);
   return out;
 }
 

@@ -211,6 +211,8 @@ class Printer {
     if (policy.gateway) gateway(*policy.gateway);
     if (policy.api) listener("api", policy.api->listen, policy.api->token);
     if (policy.admin) listener("admin", policy.admin->listen, policy.admin->token);
+    metrics(policy.metrics);
+    log(policy.log);
     return std::move(out_);
   }
 
@@ -295,6 +297,19 @@ class Printer {
            list(one.key, [](const auto& v) { return text(v); }) + ", " +
                (is_unlimited(one.numbers) ? "unlimited: true" : part(value, one.numbers)) + " }");
     }
+  }
+
+  void metrics(const Metrics& value) {
+    constexpr std::string_view kForms[] = {"plain", "hashed", "off"};
+    out_ += "metrics:\n";
+    line("  ", "top_keys", std::to_string(value.top_keys));
+    line("  ", "keys", kForms[static_cast<std::size_t>(value.keys)]);
+  }
+
+  void log(const Log& value) {
+    out_ += "log:\n";
+    line("  ", "format", value.format == LogFormat::kJson ? "json" : "logfmt");
+    line("  ", "denials", std::to_string(value.denials));
   }
 
   void response(const Response& value) {

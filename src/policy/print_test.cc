@@ -65,6 +65,8 @@ gateway:
   max_headers: 50
 api: { listen: 127.0.0.1:8081, token: abc }
 admin: { listen: 127.0.0.1:9090, token: "x$${y}" }
+metrics: { top_keys: 10, keys: hashed }
+log: { format: json, denials: 5 }
 )";
 
 constexpr const char* kToml = R"(
@@ -139,6 +141,14 @@ token = "abc"
 [admin]
 listen = "127.0.0.1:9090"
 token = "x$${y}"
+
+[metrics]
+top_keys = 10
+keys = "hashed"
+
+[log]
+format = "json"
+denials = 5
 )";
 
 TEST(Print, GivesTheSamePolicyForYamlAndToml) {

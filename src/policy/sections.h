@@ -42,6 +42,7 @@ void read_resp(Reader& reader, const Entry& entry, Policy& out);
 void read_grpc(Reader& reader, const Entry& entry, Policy& out);
 void read_admin(Reader& reader, const Entry& entry, Policy& out);
 void read_metrics(Reader& reader, const Entry& entry, Policy& out);
+void read_log(Reader& reader, const Entry& entry, Policy& out);
 
 void document_store(std::vector<SectionDoc>& out);
 void document_identity(std::vector<SectionDoc>& out);
@@ -49,6 +50,7 @@ void document_limits(std::vector<SectionDoc>& out);
 void document_response(std::vector<SectionDoc>& out);
 void document_gateway(std::vector<SectionDoc>& out);
 void document_listeners(std::vector<SectionDoc>& out);
+void document_telemetry(std::vector<SectionDoc>& out);
 
 // The whole file, in the order of the reference.
 std::vector<SectionDoc> document_policy();

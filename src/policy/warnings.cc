@@ -122,7 +122,6 @@ class Doubts {
   }
 
   void listeners() {
-    if (policy_.admin) listener("admin", policy_.admin->listen, policy_.admin->token);
     if (policy_.api) listener("api", policy_.api->listen, policy_.api->token);
   }
 

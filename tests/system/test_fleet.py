@@ -64,7 +64,7 @@ class Fleet(harness.SystemTest):
         self.assertEqual(self.statuses(weir, 20), [200] * 20)
         self.assertIn('source="fail_open"', self.metrics(weir))
         self.assertIn("weir_store_up 0", self.metrics(weir))
-        about_redis = [line for line in weir.lines if " error " in line]
+        about_redis = [line for line in weir.lines if "level=error" in line]
         self.assertEqual(len(about_redis), 1, weir.output)
 
     def test_fails_closed_with_503_and_not_with_429(self):

@@ -10,9 +10,11 @@
 namespace weir::admin {
 namespace {
 
-void answer_metrics(const Sources& sources, http::Response& response) {
-  response.content_type = "text/plain; version=0.0.4; charset=utf-8";
-  response.body = sources.registry->to_text();
+void answer_metrics(const Sources& sources, const http::Request& request,
+                    http::Response& response) {
+  const metrics::Format format = metrics::format_for(request.headers.find("accept").value);
+  response.content_type = metrics::content_type(format);
+  response.body = sources.registry->to_text(format);
 }
 
 void answer_readiness(const Sources& sources, http::Response& response) {
@@ -44,7 +46,7 @@ void look(const Sources& sources, const http::Request& request, http::Response& 
   }
   if (request.path == "/readyz") return answer_readiness(sources, response);
   if (!may_look(sources, request)) return http::refuse_without_token(response);
-  answer_metrics(sources, response);
+  answer_metrics(sources, request, response);
 }
 
 void handle(const Sources& sources, const http::Request& request, http::Response& response,

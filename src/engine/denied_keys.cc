@@ -1,0 +1,148 @@
+#include "engine/denied_keys.h"
+
+#include <algorithm>
+
+#include "base/siphash.h"
+#include "engine/key.h"
+
+namespace weir::engine {
+namespace {
+
+constexpr std::size_t kMaxShown = 128;
+constexpr std::uint32_t kMaxStride = 1024;
+
+void append_hex(std::string& out, std::uint64_t value) {
+  constexpr char kHex[] = "0123456789abcdef";
+  for (int shift = 60; shift >= 0; shift -= 4) out += kHex[(value >> shift) & 15];
+}
+
+// How this thread goes about the refusals of the running second.
+struct Pace {
+  std::int64_t period = -1;
+  std::uint32_t counted = 0;
+  std::uint32_t stride = 1;
+  std::uint32_t skip = 0;                      // refusals that are passed over before the next
+  std::uint64_t random = 0x9E3779B97F4A7C15u;  // xorshift; WHY not in step: clients have rhythms
+};
+
+std::uint32_t next_random(Pace& pace) {
+  pace.random ^= pace.random << 13;
+  pace.random ^= pace.random >> 7;
+  pace.random ^= pace.random << 17;
+  return static_cast<std::uint32_t>(pace.random >> 32);
+}
+
+}  // namespace
+
+DeniedKeys::DeniedKeys() : hash_(random_sip_key()), sets_(std::make_unique<Set[]>(kSets)) {}
+
+void DeniedKeys::configure(const policy::Metrics& settings) {
+  const bool on = settings.keys != policy::KeyForm::kOff && settings.top_keys > 0;
+  hashed_.store(settings.keys == policy::KeyForm::kHashed, std::memory_order_relaxed);
+  top_.store(on ? settings.top_keys : 0, std::memory_order_relaxed);
+  on_.store(on, std::memory_order_relaxed);
+}
+
+// How many refusals the one at hand stands for; 0: it is passed over.
+std::uint64_t DeniedKeys::weight(Instant now) {
+  thread_local Pace pace;
+  const std::int64_t period = now.steady_ns >> 30;  // 1.07 s
+  if (period != pace.period) {
+    pace.period = period;
+    pace.counted = 0;
+    pace.stride = 1;
+    pace.skip = 0;
+  }
+  if (pace.skip > 0) {
+    --pace.skip;
+    return 0;
+  }
+  const std::uint32_t stride = pace.stride;
+  if (++pace.counted % kExact == 0 && pace.stride < kMaxStride) pace.stride *= 2;
+  // On average stride - 1 are passed over.
+  if (pace.stride > 1) pace.skip = next_random(pace) % (2 * pace.stride - 1);
+  return stride;
+}
+
+void DeniedKeys::count(std::string_view limit, std::string_view key, Instant now) {
+  if (!on_.load(std::memory_order_relaxed)) return;
+  const std::uint64_t stands_for = weight(now);
+  if (stands_for == 0) return;
+  const std::uint64_t hash = hash_(limit, key).high | 1;  // 0: an empty entry
+  const std::size_t number = (hash >> 8) % kSets;
+  std::lock_guard lock(locks_[number % kLocks]);
+  Entry* least = &sets_[number].entries[0];
+  for (Entry& entry : sets_[number].entries) {
+    if (entry.hash == hash) {
+      entry.count += stands_for;
+      return;
+    }
+    if (entry.count < least->count) least = &entry;
+  }
+  least->hash = hash;
+  least->error = least->count;
+  least->count += stands_for;
+  least->limit = limit;
+  least->key = key.substr(0, kMaxKeyBytes);
+  any_.store(true, std::memory_order_relaxed);
+}
+
+std::vector<DeniedKeys::Entry> DeniedKeys::largest(std::size_t count) const {
+  std::vector<Entry> all;
+  for (std::size_t number = 0; number < kSets && any(); ++number) {
+    std::lock_guard lock(locks_[number % kLocks]);
+    for (const Entry& entry : sets_[number].entries) {
+      if (entry.hash != 0) all.push_back(entry);
+    }
+  }
+  const auto more = [](const Entry& a, const Entry& b) {
+    return a.count != b.count ? a.count > b.count : a.hash < b.hash;
+  };
+  std::sort(all.begin(), all.end(), more);
+  if (all.size() > count) all.resize(count);
+  return all;
+}
+
+std::string DeniedKeys::show(const Entry& entry) const {
+  const bool whole = entry.key.size() < kMaxKeyBytes;
+  std::string shown;
+  if (!hashed_.load(std::memory_order_relaxed) && whole) shown = readable_key(entry.key);
+  if (!shown.empty() && shown.size() <= kMaxShown) return shown;
+  // Two long keys stay two.
+  if (shown.size() > kMaxShown) shown.resize(kMaxShown);
+  if (!shown.empty()) shown += "...";
+  shown += '#';
+  append_hex(shown, entry.hash);
+  return shown;
+}
+
+std::string DeniedKeys::show(std::string_view limit, std::string_view key) const {
+  Entry entry;
+  entry.hash = hash_(limit, key).high | 1;
+  entry.key = key.substr(0, kMaxKeyBytes);
+  return show(entry);
+}
+
+std::vector<DeniedKey> DeniedKeys::top() const {
+  std::vector<DeniedKey> keys;
+  for (const Entry& entry : largest(top_.load(std::memory_order_relaxed))) {
+    DeniedKey& key = keys.emplace_back();
+    key.limit = entry.limit;
+    key.shown = show(entry);
+    const bool plain = !hashed_.load(std::memory_order_relaxed);
+    if (plain && entry.key.size() < kMaxKeyBytes) key.values = key_values(entry.key);
+    key.count = entry.count;
+    key.error = entry.error;
+  }
+  return keys;
+}
+
+std::uint64_t DeniedKeys::error() const {
+  std::uint64_t error = 0;
+  for (const Entry& entry : largest(top_.load(std::memory_order_relaxed))) {
+    error = std::max(error, entry.error);
+  }
+  return error;
+}
+
+}  // namespace weir::engine

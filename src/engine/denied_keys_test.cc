@@ -1,0 +1,133 @@
+#include "engine/denied_keys.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+namespace weir::engine {
+namespace {
+
+std::string key_of(const std::string& user) {
+  return "4:user," + std::to_string(user.size()) + ':' + user + ',';
+}
+
+// Each test begins in a second of its own: how many a thread may count one by one goes by that.
+Instant next_start() {
+  static int tests = 0;
+  return at_ns(1'700'000'000'000'000'000) + std::chrono::hours(++tests);
+}
+
+class Counting : public ::testing::Test {
+ protected:
+  void refuse(const std::string& user, int times = 1, const char* limit = "login") {
+    // A new second for every 4,096 refusals, so that all are counted.
+    for (int i = 0; i < times; ++i) {
+      if (++refused_ % DeniedKeys::kExact == 0) now_ = now_ + std::chrono::seconds(2);
+      keys_.count(limit, key_of(user), now_);
+    }
+  }
+
+  DeniedKeys keys_;
+  Instant now_ = next_start();
+  int refused_ = 0;
+};
+
+TEST_F(Counting, TellsTheMostRefusedFirstAndExactlyWhileThereIsRoom) {
+  refuse("ann", 3);
+  refuse("bob", 5);
+  refuse("ann", 4, "query");
+  const auto top = keys_.top();
+  ASSERT_EQ(top.size(), 3u);
+  EXPECT_EQ(top[0].shown, "user=bob");
+  EXPECT_EQ(top[0].count, 5u);
+  EXPECT_EQ(top[1].limit, "query");
+  EXPECT_EQ(top[1].values, (std::vector<std::string>{"ann"}));
+  EXPECT_EQ(top[2].count, 3u);
+  EXPECT_EQ(keys_.error(), 0u);
+}
+
+// A client in a loop among a flood of others, each of which is refused once or twice.
+TEST_F(Counting, FindsTheHeavyOnesInAFloodAndStatesTheError) {
+  constexpr int kFlood = 100'000;
+  for (int i = 0; i < kFlood; ++i) {
+    refuse("stranger-" + std::to_string(i));
+    if (i % 50 == 0) refuse("loop");    // 2,000 times
+    if (i % 200 == 0) refuse("other");  // 500 times
+  }
+  const auto top = keys_.top();
+  ASSERT_GE(top.size(), 2u);
+  EXPECT_EQ(top[0].shown, "user=loop");
+  EXPECT_GE(top[0].count, 2000u);
+  EXPECT_LE(top[0].count - top[0].error, 2000u);
+  EXPECT_EQ(top[1].shown, "user=other");
+  EXPECT_LE(top[1].count - top[1].error, 500u);
+  EXPECT_LE(keys_.error(), 4u * kFlood / (DeniedKeys::kSets * DeniedKeys::kWays));
+}
+
+TEST_F(Counting, NeverLetsACountFall) {
+  refuse("ann", 100);
+  std::uint64_t before = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    refuse("stranger-" + std::to_string(i));
+    if (i % 1000 != 0) continue;
+    const auto top = keys_.top();
+    const auto ann = std::find_if(top.begin(), top.end(),
+                                  [](const DeniedKey& key) { return key.shown == "user=ann"; });
+    ASSERT_NE(ann, top.end());
+    EXPECT_GE(ann->count, before);
+    before = ann->count;
+  }
+}
+
+// Where a thread refuses more than it may count one by one, what it counts stands for the rest.
+TEST_F(Counting, CountsOneInSeveralOfAVeryFastClient) {
+  constexpr int kCalls = 1'000'000;
+  for (int i = 0; i < kCalls; ++i) keys_.count("login", key_of(i % 4 == 0 ? "slow" : "fast"), now_);
+  const auto top = keys_.top();
+  ASSERT_EQ(top.size(), 2u);
+  EXPECT_EQ(top[0].shown, "user=fast");
+  EXPECT_NEAR(static_cast<double>(top[0].count), 0.75 * kCalls, 0.05 * kCalls);
+  EXPECT_NEAR(static_cast<double>(top[1].count), 0.25 * kCalls, 0.05 * kCalls);
+}
+
+TEST_F(Counting, ShowsHashesInPlaceOfKeysWhereTold) {
+  keys_.configure({.top_keys = 50, .keys = policy::KeyForm::kHashed});
+  refuse("ann");
+  refuse("bob");
+  const auto top = keys_.top();
+  ASSERT_EQ(top.size(), 2u);
+  EXPECT_EQ(top[0].shown.size(), 17u);
+  EXPECT_EQ(top[0].shown[0], '#');
+  EXPECT_NE(top[0].shown, top[1].shown);
+  EXPECT_TRUE(top[0].values.empty());
+}
+
+TEST_F(Counting, CountsNothingWhereKeysAreOff) {
+  keys_.configure({.top_keys = 50, .keys = policy::KeyForm::kOff});
+  refuse("ann");
+  EXPECT_FALSE(keys_.any());
+  EXPECT_TRUE(keys_.top().empty());
+}
+
+TEST_F(Counting, TellsAsManyAsAskedFor) {
+  keys_.configure({.top_keys = 2, .keys = policy::KeyForm::kPlain});
+  for (int i = 0; i < 5; ++i) refuse("user-" + std::to_string(i), i + 1);
+  const auto top = keys_.top();
+  ASSERT_EQ(top.size(), 2u);
+  EXPECT_EQ(top[0].shown, "user=user-4");
+}
+
+TEST_F(Counting, CutsLongKeysAndKeepsThemApart) {
+  const std::string long_key(5000, 'x');
+  refuse(long_key + "1", 2);
+  refuse(long_key + "2");
+  refuse(std::string(200, 'y') + "1");
+  const auto top = keys_.top();
+  ASSERT_EQ(top.size(), 3u);
+  for (const DeniedKey& key : top) EXPECT_LT(key.shown.size(), 160u);
+  EXPECT_NE(top[0].shown, top[1].shown);
+}
+
+}  // namespace
+}  // namespace weir::engine
