@@ -23,3 +23,22 @@ function(weir_embed_scripts TARGET)
   file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/generated/redis_scripts.h" CONTENT "@body@" @ONLY)
   target_include_directories(${TARGET} PRIVATE "${PROJECT_BINARY_DIR}/generated")
 endfunction()
+
+# weir_embed_web(TARGET NAME file [NAME file]...)
+#
+# Makes web_assets.h for TARGET: one constant for each file of web/, its bytes. A file that changes
+# is embedded anew at the next build.
+function(weir_embed_web TARGET)
+  set(body "// Made from web/ by cmake/WeirEmbed.cmake.\n\n#pragma once\n\n#include <string_view>\n\nnamespace weir::admin::web {\n")
+  set(words ${ARGN})
+  while(words)
+    list(POP_FRONT words name path)
+    set(file "${PROJECT_SOURCE_DIR}/web/${path}")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
+    file(READ "${file}" text)
+    string(APPEND body "\ninline constexpr std::string_view ${name} = R\"web(${text})web\";\n")
+  endwhile()
+  string(APPEND body "\n}  // namespace weir::admin::web\n")
+  file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/generated/web_assets.h" CONTENT "@body@" @ONLY)
+  target_include_directories(${TARGET} PRIVATE "${PROJECT_BINARY_DIR}/generated")
+endfunction()

@@ -29,14 +29,15 @@ ALLOWED = {
     "serve/grpc": ["limit", "policy", "engine", "wire", "net", "serve/http"],
     "serve/resp": ["limit", "policy", "engine", "wire", "net"],
     "serve/demo": ["wire", "net", "serve/http"],
-    "app": ["limit", "store", "policy", "engine", "wire", "net", "serve/http", "serve/gateway",
+    "tools": ["wire", "net"],
+    "app": ["tools", "limit", "store", "policy", "engine", "wire", "net", "serve/http", "serve/gateway",
             "serve/api", "serve/grpc",
             "serve/resp", "serve/admin", "serve/demo"],
     "main.cc": ["app"],
 }
 
 # headers that the build makes
-GENERATED = ("build_info.h", "redis_scripts.h")
+GENERATED = ("build_info.h", "redis_scripts.h", "web_assets.h")
 
 # public headers for users of a third party, which they name
 ADAPTERS = ("include/weir/asio.h", "include/weir/middleware/beast.h",

@@ -26,6 +26,9 @@ struct Listeners::Listener {
   std::unique_ptr<net::Server> server;  // of all but the gateway
 
   std::string address() const { return gateway ? gateway->address() : server->address(); }
+  std::size_t connections() const {
+    return gateway ? gateway->connections() : server->connections();
+  }
   void start() { gateway ? gateway->start() : server->start(); }
   void drain(Duration within, std::function<void()> done) {
     gateway ? gateway->drain(within, std::move(done)) : server->drain(within, std::move(done));
@@ -56,7 +59,7 @@ constexpr std::array<Section, 5> kSections{{
     {"api", "http://", "/v1/check", [](const policy::Policy& p) { return listen_of(p.api); }},
     {"resp", "redis://", "", [](const policy::Policy& p) { return listen_of(p.resp); }},
     {"grpc", "http://", "", [](const policy::Policy& p) { return listen_of(p.grpc); }},
-    {"admin", "http://", "/metrics", [](const policy::Policy& p) { return listen_of(p.admin); }},
+    {"admin", "http://", "/", [](const policy::Policy& p) { return listen_of(p.admin); }},
 }};
 
 http::Options http_options(std::string name, const policy::Address& listen, const Clock& clock) {
@@ -153,7 +156,18 @@ Result<std::unique_ptr<Listeners::Listener>> Listeners::open_one(Kind kind,
   return listener;
 }
 
+std::vector<std::pair<std::string, std::size_t>> Listeners::connections() const {
+  std::vector<std::pair<std::string, std::size_t>> open;
+  const std::lock_guard lock(mutex_);
+  for (const auto& one : open_) {
+    const Section& section = kSections[static_cast<std::size_t>(one->kind)];
+    open.emplace_back(section.name, one->connections());
+  }
+  return open;
+}
+
 void Listeners::take(std::unique_ptr<Opened> opened, const policy::Policy& policy) {
+  const std::lock_guard lock(mutex_);
   for (auto& one : opened->listeners) {
     const auto same = [&](const auto& other) { return other->kind == one->kind; };
     const auto before = std::find_if(open_.begin(), open_.end(), same);

@@ -11,8 +11,10 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/drain.h"
@@ -60,6 +62,9 @@ class Listeners {
   // Serves by them, and ends those whose place they take.
   void take(std::unique_ptr<Opened> opened, const policy::Policy& policy);
 
+  // How many each listener has open, by its name. THREADS: any.
+  std::vector<std::pair<std::string, std::size_t>> connections() const;
+
   // One line a listener.
   void print(const policy::Policy& policy) const;
   // Ends all within `within`, the admin listener last, so that what is drained can be watched.
@@ -74,6 +79,7 @@ class Listeners {
   void retire(std::unique_ptr<Listener> listener, Duration within);
 
   Services services_;
+  mutable std::mutex mutex_;  // held where open_ changes, and where another thread reads it
   grpc::RateLimiter rate_limiter_;
   std::vector<std::unique_ptr<Listener>> open_;     // in the order in which they are printed
   std::vector<std::unique_ptr<Listener>> retired_;  // whose place another took

@@ -9,14 +9,28 @@
 #include "engine/compiled_policy.h"
 
 namespace weir::app {
+namespace {
+
+void set_log(const policy::Log& log) {
+  const bool json = log.format == policy::LogFormat::kJson;
+  log::set_format(json ? log::Format::kJson : log::Format::kLogfmt);
+}
+
+}  // namespace
 
 Runtime::Runtime(const ServeOptions& options, admin::Control& control)
-    : control_(control), loops_(options.loops == 0 ? net::usable_cpus() : options.loops) {}
+    : control_(control), loops_(options.loops == 0 ? net::usable_cpus() : options.loops) {
+  log::watch([this](log::Level level, std::string_view text) {
+    events_.add(clock_->now().wall_ns / 1'000'000, level, text);
+  });
+}
 
 Runtime::~Runtime() {
   loops_.stop();
+  admin_.reset();  // its thread looks at what is destroyed next
   // What waits for an answer touches what is destroyed before the store.
   if (store_.redis) store_.redis->close();
+  log::watch(nullptr);
 }
 
 Result<std::unique_ptr<Runtime>> Runtime::open(policy::Policy policy, const ServeOptions& options,
@@ -35,8 +49,15 @@ Result<std::unique_ptr<Runtime>> Runtime::open(policy::Policy policy, const Serv
   }
   runtime->engine_ = std::make_unique<engine::Engine>(runtime->store_.store(), &runtime->registry_);
   runtime->adhoc_ = std::make_unique<engine::Adhoc>(runtime->store_.store());
+  runtime->denial_log_ = std::make_unique<DenialLog>(*runtime->engine_);
+  runtime->engine_->on_denied(
+      [log = runtime->denial_log_.get()](const engine::Attributes& attributes,
+                                         const engine::Decision& decision) {
+        log->denied(attributes, decision);
+      });
   auto prepared = runtime->prepare(std::move(policy));
   if (!prepared) return prepared.error();
+  set_log((*prepared)->policy().log);
   runtime->engine_->install(std::move(*prepared));
   runtime->add_gauges();
   // The loops carry the store's connections; listeners open once it has answered, or has not.
@@ -93,12 +114,21 @@ http::AsyncHandler Runtime::admin_handler() {
     const auto current = engine_->current();
     return current->policy().admin ? current->policy().admin->token : std::string();
   };
-  return admin::make_handler({&registry_, [this] { return readiness(); }, token, &control_});
+  admin::Sources sources{&registry_, engine_.get(), clock_, &events_, &control_, token, about()};
+  admin_ = std::make_unique<admin::Admin>(std::move(sources));
+  return admin_->handler();
 }
 
 void Runtime::add_gauges() {
   registry_.gauge("weir_build_info", "The program's version and commit; always 1.",
                   {{"version", version()}, {"commit", commit()}}, [] { return 1.0; });
+  registry_.family_from("weir_connections", "Connections that are open, by listener.",
+                        metrics::Type::kGauge,
+                        [this](const metrics::Snapshot&, metrics::TextWriter& out) {
+                          for (const auto& [listener, count] : listeners_->connections()) {
+                            out.gauge({{"listener", listener}}, static_cast<double>(count));
+                          }
+                        });
   if (!store_.memory) return;
   registry_.gauge("weir_keys", "Counters held in the memory store.", {},
                   [this] { return static_cast<double>(store_.memory->keys()); });
@@ -151,6 +181,7 @@ Result<bool> Runtime::install(policy::Policy policy) {
     log::info("reload: limit " + limit +
               " counts afresh, since its algorithm or window has changed");
   }
+  set_log(next.log);
   engine_->install(*prepared);
   listeners_->take(std::move(*opened), next);
   return true;

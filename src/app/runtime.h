@@ -8,8 +8,11 @@
 
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "app/command_line.h"
+#include "app/denial_log.h"
 #include "app/listeners.h"
 #include "app/store.h"
 #include "app/store_keeper.h"
@@ -60,6 +63,10 @@ class Runtime {
   http::AsyncHandler admin_handler();
   void add_gauges();
   admin::Readiness readiness() const;
+  // What the admin listener tells of the program (runtime_about.cc).
+  admin::About about() const;
+  admin::StoreState store_state() const;
+  std::vector<std::pair<std::string, std::uint64_t>> inside() const;
 
   SystemClock system_clock_;
 #ifdef WEIR_TEST_HOOKS
@@ -68,12 +75,15 @@ class Runtime {
   const Clock* clock_ = &system_clock_;
   admin::Control& control_;
   metrics::Registry registry_;
+  admin::Events events_;
   net::Loops loops_;
   OpenedStore store_;
   std::unique_ptr<StoreKeeper> keeper_;  // of a memory store
   std::string store_line_;  // what to tell of it at start
   std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<engine::Adhoc> adhoc_;
+  std::unique_ptr<DenialLog> denial_log_;
+  std::unique_ptr<admin::Admin> admin_;
   std::unique_ptr<Listeners> listeners_;
   std::unique_ptr<Listeners::Opened> opened_;  // until start()
 };

@@ -59,7 +59,7 @@ class Serve(harness.SystemTest):
                      f"gateway: http://127.0.0.1:{self.ports['listen']} -> "
                      f"http://127.0.0.1:{self.ports['upstream']}",
                      f"api: http://127.0.0.1:{self.ports['api']}/v1/check",
-                     f"admin: http://127.0.0.1:{self.ports['admin']}/metrics"):
+                     f"admin: http://127.0.0.1:{self.ports['admin']}/"):
             self.assertIn(text, weir.output)
 
     def test_a_reload_keeps_what_is_left_and_clamps_it(self):

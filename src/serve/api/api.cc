@@ -20,7 +20,8 @@ Api::Api(engine::Engine& engine, engine::Adhoc& adhoc, const Clock& clock,
       clock_(clock),
       allowed_(requests(registry, "allowed")),
       denied_(requests(registry, "denied")),
-      error_(requests(registry, "error")) {}
+      error_(requests(registry, "error")),
+      timer_(registry, "api", clock) {}
 
 void Api::refuse(http::Response& response, int status, std::string_view detail,
                  std::string_view field, const http::Done& done) const {

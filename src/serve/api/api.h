@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/metrics.h"
 #include "engine/adhoc.h"
+#include "engine/decision_timer.h"
 #include "engine/engine.h"
 #include "serve/api/bad_field.h"
 #include "serve/http/message.h"
@@ -24,6 +25,7 @@ class Api {
   engine::Engine& engine() const { return engine_; }
   engine::Adhoc& adhoc() const { return adhoc_; }
   Instant now() const { return clock_.now(); }
+  const engine::DecisionTimer& timer() const { return timer_; }
 
   // Counts one decision.
   void count(bool allowed) const { (allowed ? allowed_ : denied_).add(); }
@@ -47,6 +49,7 @@ class Api {
   const metrics::Counter allowed_;
   const metrics::Counter denied_;
   const metrics::Counter error_;
+  const engine::DecisionTimer timer_;
 };
 
 // The endpoints. Each runs `done` once the response is filled.

@@ -24,6 +24,7 @@ struct Asked {
   CheckBody body;
   std::vector<std::string> decisions;  // of a batch, as JSON
   std::size_t waiting = 0;
+  std::int64_t began = 0;  // for the timer; of a batch, the last answer counts
 
   // What a batch has used may be large, and goes.
   void clear() {
@@ -48,6 +49,7 @@ void finish_batch(Asked& asked) {
 void told(Asked* asked) {
   if (--asked->waiting > 0) return;
   std::unique_ptr<Asked> owned(asked);
+  asked->api->timer().end(asked->began);
   if (asked->body.batch) finish_batch(*asked);
   const http::Done done = std::move(asked->done);
   AtRest<Asked>::give(std::move(owned));
@@ -111,6 +113,7 @@ void check(const Api& api, const policy::Policy& policy, const http::Request& re
   const std::size_t count = asked->body.checks.size();
   if (asked->body.batch) asked->decisions.resize(count);
   asked->waiting = count + 1;
+  asked->began = api.timer().begin();
   Asked* const raw = asked.release();  // told() deletes it after the last answer
   const Instant now = request.at ? *request.at : api.now();
   for (std::size_t i = 0; i < count; ++i) {

@@ -54,6 +54,7 @@ struct Asked {
   Options options;
   ForwardedRequest request;
   std::optional<net::SteadyTimer> delay;
+  std::int64_t began = engine::DecisionTimer::kNotTimed;
 };
 
 void fill(const Asked& asked, const engine::Decision& decision) {
@@ -73,6 +74,7 @@ void fill(const Asked& asked, const engine::Decision& decision) {
 
 // Answers, once an admitted request has waited for its slot.
 void on_decision(Asked* asked, net::Loop& loop, const engine::Decision& decision) {
+  asked->api->timer().end(asked->began);
   fill(*asked, decision);
   const auto finish = [asked] {
     const std::unique_ptr<Asked> owned(asked);
@@ -107,6 +109,7 @@ void forward_auth(const Api& api, const http::Request& request, http::Response& 
   asked->api = &api;
   asked->response = &response;
   asked->done = std::move(done);
+  asked->began = api.timer().begin();
   Asked* const raw = asked.release();  // on_decision() sees to its end
   net::Loop& loop = *request.loop;
   api.engine().decide(

@@ -9,7 +9,7 @@ namespace weir::gateway {
 Result<std::unique_ptr<Gateway>> Gateway::open(net::Loops& loops, engine::Engine& engine,
                                                const Clock& clock, metrics::Registry& registry,
                                                const policy::Gateway& section) {
-  std::unique_ptr<Gateway> gateway(new Gateway(registry));
+  std::unique_ptr<Gateway> gateway(new Gateway(registry, clock));
   for (std::size_t i = 0; i < loops.size(); ++i) {
     gateway->workers_.push_back(
         std::make_unique<Worker>(loops.at(i), engine, clock, gateway->counters_));

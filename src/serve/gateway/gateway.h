@@ -45,7 +45,7 @@ class Gateway {
   std::size_t connections() const { return server_->connections(); }
 
  private:
-  explicit Gateway(metrics::Registry& registry) : counters_(registry) {}
+  Gateway(metrics::Registry& registry, const Clock& clock) : counters_(registry, clock) {}
 
   Counters counters_;
   std::vector<std::unique_ptr<Worker>> workers_;  // one a loop

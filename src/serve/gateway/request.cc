@@ -56,11 +56,13 @@ void Session::handle_request() {
     return;
   }
   state_ = State::kDeciding;
+  asked_at_ = worker_.counters.timer.begin();
   worker_.engine.decide(*facts_, worker_.clock.now(), std::nullopt,
                         [this](engine::Decision decision) { on_decision(decision); });
 }
 
 void Session::on_decision(const engine::Decision& decision) {
+  worker_.counters.timer.end(asked_at_);
   if (state_ == State::kClosed) {  // ended while the store was asked
     facts_.reset();
     destroy();

@@ -102,6 +102,7 @@ class Session final : public net::Session, public net::Connection::Owner, public
   policy::GatewayTimeouts timeouts_;
 
   std::optional<RequestFacts> facts_;  // while the store is asked
+  std::int64_t asked_at_ = 0;          // for the timer
   engine::AnswerHeaders rate_headers_;
   RequestTraits traits_;
   UpstreamPtr target_;  // of a request that is held

@@ -10,13 +10,14 @@ metrics::Counter outcome(metrics::Registry& registry, std::string_view name) {
 
 }  // namespace
 
-Counters::Counters(metrics::Registry& registry)
+Counters::Counters(metrics::Registry& registry, const Clock& clock)
     : allowed(outcome(registry, "allowed")),
       denied(outcome(registry, "denied")),
       error(outcome(registry, "error")),
       upstream_fault(
           registry.counter("weir_upstream_faults_total",
-                           "Admitted requests that the gateway answered with 502, 503 or 504.")) {}
+                           "Admitted requests that the gateway answered with 502, 503 or 504.")),
+      timer(registry, "gateway", clock) {}
 
 const policy::Policy& Worker::policy() {
   std::shared_ptr<const engine::CompiledPolicy> now = engine.current();

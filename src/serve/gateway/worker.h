@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/metrics.h"
 #include "engine/compiled_policy.h"
+#include "engine/decision_timer.h"
 #include "engine/engine.h"
 #include "net/loop.h"
 #include "serve/gateway/upstream.h"
@@ -16,13 +17,14 @@
 namespace weir::gateway {
 
 struct Counters {
-  explicit Counters(metrics::Registry& registry);
+  Counters(metrics::Registry& registry, const Clock& clock);
 
   // Each request is one of these three.
   metrics::Counter allowed;  // admitted, and its response began
   metrics::Counter denied;
   metrics::Counter error;           // not HTTP or too slow; or admitted, and without a response
   metrics::Counter upstream_fault;  // of those: answered 502, 503 or 504
+  engine::DecisionTimer timer;
 };
 
 struct Worker {

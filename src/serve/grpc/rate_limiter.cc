@@ -101,6 +101,7 @@ struct RateLimiter::Call {
   std::vector<DescriptorAnswer> answers;
   std::size_t waiting = 0;
   bool started = false;  // every descriptor has been asked
+  std::int64_t began = engine::DecisionTimer::kNotTimed;
   Done done;
 };
 
@@ -111,7 +112,8 @@ RateLimiter::RateLimiter(engine::Engine& engine, engine::Adhoc& adhoc, const Clo
       clock_(clock),
       allowed_(requests(registry, "allowed")),
       denied_(requests(registry, "denied")),
-      error_(requests(registry, "error")) {}
+      error_(requests(registry, "error")),
+      timer_(registry, "grpc", clock) {}
 
 void RateLimiter::decide(std::string_view message, Done done) const {
   auto owned = std::make_unique<Call>();
@@ -147,6 +149,7 @@ void RateLimiter::decide(std::string_view message, Done done) const {
 void RateLimiter::start(Call& call) const {
   const std::size_t count = call.request.descriptors.size();
   call.waiting = count + 1;
+  call.began = timer_.begin();
   for (std::size_t i = 0; i < count; ++i) {
     const rls::Descriptor& descriptor = call.request.descriptors[i];
     if (is_void(descriptor)) {
@@ -187,6 +190,7 @@ void RateLimiter::ask_override(Call& call, std::size_t index) const {
 
 void RateLimiter::answered(Call& call) const {
   if (--call.waiting > 0) return;
+  timer_.end(call.began);
   const auto policy = engine_.current();
   const bool atomic = policy->policy().grpc && policy->policy().grpc->atomic;
   const bool over = std::any_of(call.answers.begin(), call.answers.end(),

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/metrics.h"
 #include "engine/adhoc.h"
+#include "engine/decision_timer.h"
 #include "engine/engine.h"
 #include "serve/grpc/method.h"
 #include "weir/result.h"
@@ -55,6 +56,7 @@ class RateLimiter {
   const metrics::Counter allowed_;
   const metrics::Counter denied_;
   const metrics::Counter error_;
+  const engine::DecisionTimer timer_;
 };
 
 inline constexpr std::string_view kRateLimitService = "envoy.service.ratelimit.v3.RateLimitService";

@@ -43,7 +43,9 @@ struct Response {
   std::string_view content_type = "text/plain; charset=utf-8";  // static text
   std::string headers;  // further header lines, each ended by CRLF
   std::string body;
-  Upgrade upgrade;  // with status 101, and headers that say to what; there is no body then
+  // With status 101 and headers that say to what, or 200 and a body that goes on for as long as the
+  // connection; `headers` are then all that are sent.
+  Upgrade upgrade;
 
   // Makes it as new, keeping the memory of answers of a usual length.
   void clear();

@@ -230,7 +230,7 @@ void Session::fail(int status, std::string_view message) {
 }
 
 void Session::switch_protocols(Response& response) {
-  http1::append_status_line(out_, 101);
+  http1::append_status_line(out_, response.status);
   out_ += response.headers;
   http1::append_end_of_headers(out_);
   upgrade_ = std::move(response.upgrade);

@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "engine/decision_timer.h"
 #include "serve/resp/replies.h"
 #include "weir/time.h"
 #include "wire/resp/writer.h"
@@ -25,6 +26,9 @@ class Client {
   std::string name;
   Instant now;  // of this turn
   const Commands* commands = nullptr;
+  // The decision that is being timed, of at most one at a time.
+  std::int64_t timed_since = engine::DecisionTimer::kNotTimed;
+  Replies::Place timed_place = 0;
   // A decision is being asked for; still true when the answer comes before the question returns.
   bool asking = false;
   Replies replies;

@@ -79,7 +79,8 @@ Commands::Commands(Services services)
     : services_(services),
       allowed_(requests(services.registry, "allowed")),
       denied_(requests(services.registry, "denied")),
-      error_(requests(services.registry, "error")) {}
+      error_(requests(services.registry, "error")),
+      timer_(services.registry, "resp", services.clock) {}
 
 void Commands::run(Arguments arguments, Client& to) const {
   const Row* row = Table::find(arguments[0]);

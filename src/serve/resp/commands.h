@@ -27,6 +27,7 @@ class Commands {
   void run(Arguments arguments, Client& client) const;
 
   Instant now() const { return services_.clock.now(); }
+  const engine::DecisionTimer& timer() const { return timer_; }
 
   // Writes one throttle command's reply, or what stands for it when its store failed.
   void append_throttle(const store::Answer& answer, bool cell, std::string& out) const;
@@ -63,6 +64,7 @@ class Commands {
   metrics::Counter allowed_;
   metrics::Counter denied_;
   metrics::Counter error_;
+  engine::DecisionTimer timer_;
 };
 
 }  // namespace weir::resp

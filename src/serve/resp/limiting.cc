@@ -3,6 +3,7 @@
 #include <charconv>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "engine/compiled_policy.h"
 #include "engine/sent_attributes.h"
@@ -41,6 +42,10 @@ struct Asked {
 template <typename Ask>
 void ask_in_order(Client& client, Ask ask) {
   client.asking = true;
+  if (client.timed_since == engine::DecisionTimer::kNotTimed) {
+    client.timed_since = client.commands->timer().begin();
+    client.timed_place = client.replies.next();
+  }
   ask();
   if (!client.asking) return;
   client.asking = false;
@@ -49,6 +54,10 @@ void ask_in_order(Client& client, Ask ask) {
 
 template <typename Write>
 void answer_in_order(Client& client, Replies::Place place, Write write) {
+  if (place == client.timed_place) {
+    const auto began = std::exchange(client.timed_since, engine::DecisionTimer::kNotTimed);
+    client.commands->timer().end(began);
+  }
   if (client.asking) {
     client.asking = false;
     write(client.replies.now());
