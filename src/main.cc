@@ -5,6 +5,7 @@
 #include "app/command_line.h"
 #include "app/demo.h"
 #include "app/serve.h"
+#include "app/top.h"
 #include "app/validate.h"
 
 namespace {
@@ -17,6 +18,8 @@ struct Run {
   int operator()(const weir::app::ServeOptions& options) const { return run_serve(options); }
   int operator()(const weir::app::ValidateOptions& options) const { return run_validate(options); }
   int operator()(const weir::app::DemoOptions& options) const { return run_demo(options); }
+  int operator()(const weir::app::TopOptions& options) const { return run_top(options); }
+  int operator()(const weir::app::KeysOptions& options) const { return run_keys(options); }
 };
 
 }  // namespace

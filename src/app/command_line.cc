@@ -15,6 +15,7 @@ examples:
   weir serve --upstream http://127.0.0.1:3000 --limit '10/s burst 20 by ip'
   weir validate weir.yaml
   weir validate weir.yaml --explain 'POST /login from 203.0.113.7 user=42'
+  weir top --url http://127.0.0.1:9090
 
 exit codes: 0 right, 1 failed while running, 2 wrong usage or policy)";
 
@@ -55,6 +56,33 @@ void add_validate(CLI::App& app, ValidateOptions& options) {
       ->type_name("REQUEST");
 }
 
+void add_admin(CLI::App& command, AdminOptions& options) {
+  command.add_option("--url", options.url, "the policy's admin.listen")
+      ->type_name("URL")
+      ->capture_default_str();
+  command.add_option("--token", options.token, "admin.token; default: WEIR_ADMIN_TOKEN")
+      ->type_name("TOKEN");
+}
+
+void add_top(CLI::App& app, TopOptions& options) {
+  CLI::App* top = app.add_subcommand("top", "a live table of what a running weir decides");
+  add_admin(*top, options.admin);
+  top->add_option("--every", options.every_ms, "milliseconds between two looks")
+      ->type_name("MS")
+      ->check(CLI::Range(200, 60000))
+      ->capture_default_str();
+  top->add_flag("--once", options.once, "print it once, as where there is no terminal");
+  top->add_flag("--json", options.json, "print all that is told once, as JSON");
+}
+
+void add_keys(CLI::App& app, KeysOptions& options) {
+  CLI::App* keys = app.add_subcommand("keys", "the keys that a running weir refuses most");
+  add_admin(*keys, options.admin);
+  keys->add_flag("--denied", options.denied, "those refused most, of the last minute first")
+      ->required();
+  keys->add_flag("--json", options.json, "as JSON");
+}
+
 // What CLI11 cannot say of options that depend on each other.
 std::string check_serve(const ServeOptions& options) {
   if (options.policy_file.empty() && options.upstream.empty()) {
@@ -88,12 +116,16 @@ Command parse_command_line(int argc, const char* const* argv) {
   ServeOptions serve;
   ValidateOptions validate;
   DemoOptions demo;
+  TopOptions top;
+  KeysOptions keys;
   add_serve(app, serve);
   add_validate(app, validate);
   app.add_subcommand("demo", "a tiny HTTP and WebSocket echo service to try things on")
       ->add_option("--listen", demo.listen, "where to listen")
       ->type_name("ADDR")
       ->capture_default_str();
+  add_top(app, top);
+  add_keys(app, keys);
   app.set_version_flag("--version", version_line());
   app.require_subcommand(1);
   app.footer(kFooter);
@@ -117,6 +149,8 @@ Command parse_command_line(int argc, const char* const* argv) {
     return serve;
   }
   if (app.got_subcommand("validate")) return validate;
+  if (app.got_subcommand("top")) return top;
+  if (app.got_subcommand("keys")) return keys;
   return demo;
 }
 

@@ -32,6 +32,25 @@ struct DemoOptions {
   std::string listen = "127.0.0.1:3000";
 };
 
+// Whom the commands ask that look at a running weir, or change it.
+struct AdminOptions {
+  std::string url = "http://127.0.0.1:9090";
+  std::string token;  // empty: WEIR_ADMIN_TOKEN, where it is set
+};
+
+struct TopOptions {
+  AdminOptions admin;
+  unsigned every_ms = 1000;
+  bool once = false;
+  bool json = false;
+};
+
+struct KeysOptions {
+  AdminOptions admin;
+  bool denied = false;
+  bool json = false;
+};
+
 // Nothing left to do: --help, --version, or a mistake. `text` goes to standard output when the
 // code is 0, else to standard error.
 struct Finished {
@@ -39,7 +58,8 @@ struct Finished {
   std::string text;
 };
 
-using Command = std::variant<Finished, ServeOptions, ValidateOptions, DemoOptions>;
+using Command =
+    std::variant<Finished, ServeOptions, ValidateOptions, DemoOptions, TopOptions, KeysOptions>;
 
 Command parse_command_line(int argc, const char* const* argv);
 
