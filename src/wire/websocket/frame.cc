@@ -119,10 +119,11 @@ void append_frame(std::string& out, Opcode opcode, std::string_view payload) {
 }
 
 void append_masked_frame(std::string& out, Opcode opcode, std::string_view payload,
-                         const MaskKey& key) {
+                         const MaskKey& key, bool fin) {
   FrameHeader header;
   header.length = payload.size();
   header.opcode = opcode;
+  header.fin = fin;
   header.masked = true;
   header.mask = key;
   append_frame_header(out, header);
@@ -131,8 +132,8 @@ void append_masked_frame(std::string& out, Opcode opcode, std::string_view paylo
   apply_mask({out.data() + begin, payload.size()}, key, 0);
 }
 
-void append_close(std::string& out, CloseCode code, std::string_view reason) {
-  if (code == CloseCode::kNoStatus) return append_frame(out, Opcode::kClose, {});
+std::string close_payload(CloseCode code, std::string_view reason) {
+  if (code == CloseCode::kNoStatus) return {};
   if (reason.size() > kMaxControlPayload - 2) {
     std::size_t size = kMaxControlPayload - 2;
     while (size > 0 && (static_cast<std::uint8_t>(reason[size]) & 0xc0) == 0x80) --size;
@@ -141,7 +142,11 @@ void append_close(std::string& out, CloseCode code, std::string_view reason) {
   std::string payload;
   append_big_endian(payload, static_cast<std::uint16_t>(code), 2);
   payload.append(reason);
-  append_frame(out, Opcode::kClose, payload);
+  return payload;
+}
+
+void append_close(std::string& out, CloseCode code, std::string_view reason) {
+  append_frame(out, Opcode::kClose, close_payload(code, reason));
 }
 
 void apply_mask(std::span<char> bytes, const MaskKey& key, std::uint64_t offset) {

@@ -45,6 +45,7 @@ enum class CloseCode : std::uint16_t {
   kTooBig = 1009,
   kInternalError = 1011,
   kTryAgainLater = 1013,
+  kBadGateway = 1014,
 };
 
 // Who sent the frame: a client masks, a server never does.
@@ -83,11 +84,15 @@ FrameRead read_frame_header(std::string_view data, Sender sender);
 
 // REQUIRES: header.length < 2^63.
 void append_frame_header(std::string& out, const FrameHeader& header);
-// One whole frame. A server's is not masked; a client's key must be unpredictable.
+// One frame. A server's is not masked; a client's key must be unpredictable. `fin`: the message
+// ends with it.
 void append_frame(std::string& out, Opcode opcode, std::string_view payload);
 void append_masked_frame(std::string& out, Opcode opcode, std::string_view payload,
-                         const MaskKey& key);
-// A close frame of a server. A reason longer than fits is cut between characters.
+                         const MaskKey& key, bool fin = true);
+// What a close frame holds; nothing for kNoStatus. A reason longer than fits is cut between
+// characters.
+std::string close_payload(CloseCode code, std::string_view reason);
+// A close frame of a server.
 void append_close(std::string& out, CloseCode code, std::string_view reason);
 
 // Masks or unmasks in place; `offset` is where in the frame's payload `bytes` begins.

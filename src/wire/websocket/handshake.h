@@ -12,6 +12,9 @@
 
 namespace weir::websocket {
 
+// The field by which client and server agree on extensions, such as permessage-deflate.
+inline constexpr std::string_view kExtensionsHeader = "sec-websocket-extensions";
+
 // Whether a request asks for WebSocket: an upgrade whose Upgrade field names websocket. It may
 // still be a wrong one.
 bool is_handshake(const http1::RequestHead& head);

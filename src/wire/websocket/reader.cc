@@ -20,6 +20,12 @@ Event Reader::read(std::span<char> bytes) {
   return event;
 }
 
+bool Reader::control_is_next(std::string_view bytes) const {
+  if (state_ == State::kPayload) return is_control(frame_.opcode);
+  return state_ == State::kHeader && !bytes.empty() &&
+         is_control(static_cast<Opcode>(static_cast<std::uint8_t>(bytes[0]) & 0x0f));
+}
+
 Event Reader::begin_frame(std::string_view bytes) {
   const FrameRead read = read_frame_header(bytes, sender_);
   if (read.kind == FrameRead::Kind::kNeedMore) return {};
@@ -65,6 +71,7 @@ Event Reader::take_data(std::span<char> bytes) {
   event.consumed = piece.size();
   event.payload = {piece.data(), piece.size()};
   event.opcode = message_opcode_;
+  event.mask = frame_.mask;
   const bool frame_ends = frame_taken_ == frame_.length;
   event.last = frame_ends && frame_.fin;
   if (message_opcode_ == Opcode::kText) {
@@ -92,6 +99,7 @@ Event Reader::end_control() {
   if (frame_.masked) apply_mask(payload, frame_.mask, 0);
   state_ = State::kHeader;
   Event event;
+  event.mask = frame_.mask;
   event.payload = {payload.data(), payload.size()};
   if (frame_.opcode == Opcode::kClose) return read_close(event.payload);
   event.kind = frame_.opcode == Opcode::kPing ? Event::Kind::kPing : Event::Kind::kPong;
@@ -101,6 +109,7 @@ Event Reader::end_control() {
 Event Reader::read_close(std::string_view payload) {
   Event event;
   event.kind = Event::Kind::kClose;
+  event.mask = frame_.mask;
   if (payload.empty()) return event;
   if (payload.size() == 1) {
     return violate(CloseCode::kProtocolError, "close frame of one byte");

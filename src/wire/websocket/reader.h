@@ -39,6 +39,7 @@ struct Event {
   std::string_view payload;       // of kPing, kPong and kClose: lives until the next call
   Opcode opcode = Opcode::kText;  // of the message: kText or kBinary
   bool last = false;
+  MaskKey mask{};              // of the frame that the payload stood in
   unsigned close_code = 1005;  // 1005: the frame had none
   Violation violation;
 };
@@ -51,6 +52,9 @@ class Reader {
   // What the front of `bytes` holds. ENSURES: with kNeedMore, what is left over is shorter than a
   // frame header.
   Event read(std::span<char> bytes);
+
+  // Whether what comes next, of which `bytes` is the front, is of a control frame.
+  bool control_is_next(std::string_view bytes) const;
 
  private:
   enum class State : std::uint8_t { kHeader, kPayload, kFailed };
