@@ -124,6 +124,13 @@ bool CompiledLimit::applies(RequestView& request) const {
          });
 }
 
+bool CompiledLimit::may_apply_to_messages(RequestView& handshake) const {
+  return for_messages_ && match_.matches_connection(handshake) &&
+         std::none_of(excepts_.begin(), excepts_.end(), [&](const Matcher& except) {
+           return except.matches(handshake, Readings::kAll);
+         });
+}
+
 const CounterSet& CompiledLimit::counters(RequestView& request, std::string_view key) const {
   if (!overrides_.empty()) {
     const auto found = overrides_.find(key);
@@ -149,6 +156,7 @@ Result<std::shared_ptr<const CompiledPolicy>> CompiledPolicy::make(policy::Polic
                                                                    Metrics* metrics) {
   auto compiled = std::make_shared<CompiledPolicy>();
   compiled->policy_ = std::move(policy);
+  compiled->messages_ = MessageSchema(compiled->policy_);
   std::size_t always = 0;
   for (const policy::Limit& limit : compiled->policy_.limits) {
     auto made = CompiledLimit::make(limit, compiled->policy_, metrics);
@@ -181,6 +189,13 @@ bool CompiledPolicy::is_exempt(RequestView& request) const {
   exempt_index_.find(request, candidates);
   return std::any_of(candidates.begin(), candidates.end(),
                      [&](EntryId id) { return exempts_[id].matches(request, Readings::kAll); });
+}
+
+bool CompiledPolicy::limits_messages(RequestView& handshake) const {
+  return policy_.enabled && !is_exempt(handshake) &&
+         std::any_of(limits_.begin(), limits_.end(), [&](const CompiledLimit& limit) {
+           return limit.may_apply_to_messages(handshake);
+         });
 }
 
 }  // namespace weir::engine

@@ -15,6 +15,7 @@
 #include "engine/key.h"
 #include "engine/match_index.h"
 #include "engine/matcher.h"
+#include "engine/message.h"
 #include "engine/metrics.h"
 #include "limit/rule.h"
 #include "policy/policy.h"
@@ -42,6 +43,9 @@ class CompiledLimit {
 
   // Whether the request meets this limit: matched, and not taken out again.
   bool applies(RequestView& request) const;
+
+  // Whether it may apply to a message on the connection that this handshake opens.
+  bool may_apply_to_messages(RequestView& handshake) const;
 
   // The numbers that count this request. `key` as KeySpec::append wrote it.
   const CounterSet& counters(RequestView& request, std::string_view key) const;
@@ -102,6 +106,12 @@ class CompiledPolicy {
 
   bool is_exempt(RequestView& request) const;
 
+  // What is read of messages.
+  const MessageSchema& messages() const { return messages_; }
+  // Whether some limit may apply to a message on the connection that this handshake opens: then its
+  // messages must be looked into.
+  bool limits_messages(RequestView& handshake) const;
+
   // Appends the places in limits() of those that may apply, in file order.
   void find_candidates(RequestView& request, std::vector<EntryId>& out) const {
     index_.find(request, out);
@@ -109,6 +119,7 @@ class CompiledPolicy {
 
  private:
   policy::Policy policy_;
+  MessageSchema messages_;
   std::vector<CompiledLimit> limits_;
   MatchIndex index_;
   StringMap<EntryId> by_name_;

@@ -64,6 +64,15 @@ bool Matcher::matches(RequestView& request, Readings readings) const {
       [&](const policy::Condition& condition) { return holds(condition, request, readings); });
 }
 
+bool Matcher::matches_connection(RequestView& handshake) const {
+  return std::all_of(conditions_.begin(), conditions_.end(),
+                     [&](const policy::Condition& condition) {
+                       return condition.attribute.kind == Kind::kMessage ||
+                              condition.attribute.kind == Kind::kMessagePointer ||
+                              holds(condition, handshake, Readings::kAny);
+                     });
+}
+
 bool Matcher::names_message() const {
   return std::any_of(conditions_.begin(), conditions_.end(), [](const auto& condition) {
     return condition.attribute.kind == Kind::kMessage;

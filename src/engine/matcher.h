@@ -32,6 +32,9 @@ class Matcher {
 
   bool matches(RequestView& request, Readings readings) const;
 
+  // Whether all holds but what a message alone can tell.
+  bool matches_connection(RequestView& handshake) const;
+
   // Whether it names `message`: then it is for WebSocket messages, and for nothing else.
   bool names_message() const;
 

@@ -14,7 +14,6 @@ constexpr std::array kNotYet{
     NotYet{Feature::kProxyProtocol, "the PROXY protocol"},
     NotYet{Feature::kJwt, "identity from a JWT"},
     NotYet{Feature::kConcurrency, "the algorithm concurrency"},
-    NotYet{Feature::kMessages, "limiting WebSocket messages"},
     NotYet{Feature::kLeased, "the mode leased"},
     NotYet{Feature::kRefundWhen, "a refund by the upstream's answer"},
     NotYet{Feature::kSettle, "settling a cost afterwards"},

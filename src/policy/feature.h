@@ -19,7 +19,6 @@ enum class Feature : std::uint8_t {
   kProxyProtocol,
   kJwt,
   kConcurrency,
-  kMessages,
   kLeased,
   kRefundWhen,
   kSettle,

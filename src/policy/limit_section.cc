@@ -156,7 +156,7 @@ constexpr std::array kLimitFields{
                         read_enum<Missing>(r, e, kMissingWords, out.limit.missing);
                       }},
     Field<LimitDraft>{{"cost", "whole number, or an attribute that holds one", "1",
-                       "Tokens that a request takes (from a message: not yet)."},
+                       "Tokens that a request takes."},
                       read_cost},
     Field<LimitDraft>{{"max_cost", "whole number from 1", "",
                        "With a cost from an attribute: what a request costs at most."},

@@ -16,11 +16,6 @@ constexpr std::array<std::string_view, 8> kAttributeWords{"ip",   "user", "tier"
                                                           "path", "host", "domain", "message"};
 constexpr std::array<std::string_view, 4> kAttributeKinds{"header", "cookie", "query", "message"};
 
-bool is_message(const Attribute& attribute) {
-  return attribute.kind == Attribute::Kind::kMessage ||
-         attribute.kind == Attribute::Kind::kMessagePointer;
-}
-
 // "unknown attribute 'heder.x', did you mean header.x?"
 void refuse_attribute(Reader& reader, std::string_view text, Position at, const Scope& scope) {
   std::vector<std::string_view> candidates(kAttributeWords.begin(), kAttributeWords.end());
@@ -93,11 +88,7 @@ void read_pattern(Reader& reader, const Entry& entry, const Attribute& attribute
 std::optional<Attribute> read_attribute(Reader& reader, std::string_view text, Position at,
                                         const Scope& scope) {
   std::optional<Attribute> attribute = parse_attribute(text, scope.declared);
-  if (!attribute) {
-    refuse_attribute(reader, text, at, scope);
-  } else if (is_message(*attribute)) {
-    reader.refuse_unbuilt(Feature::kMessages, at);
-  }
+  if (!attribute) refuse_attribute(reader, text, at, scope);
   return attribute;
 }
 

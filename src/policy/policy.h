@@ -146,6 +146,7 @@ struct WebSocket {
   std::string request_id = "/request_id";
   std::uint64_t max_inspect = 1 << 20;
   Unreadable unreadable = Unreadable::kRefuse;
+  std::uint32_t close_after = 0;  // refusals in a row on one connection; 0: never
 };
 
 // How paths are compared. See policy/path.h.

@@ -81,6 +81,18 @@ std::string_view word(HeaderFamily value) {
   return "";
 }
 
+std::string_view word(Unreadable value) {
+  switch (value) {
+    case Unreadable::kRefuse:
+      return "refuse";
+    case Unreadable::kPass:
+      return "pass";
+    case Unreadable::kClose:
+      return "close";
+  }
+  return "";
+}
+
 std::string client_ip(const Identity& identity) {
   switch (identity.client_ip) {
     case ClientIpSource::kXForwardedFor:
@@ -207,6 +219,7 @@ class Printer {
     for (const Limit& one : policy.limits) limit(one);
     line("", "exempt", list(policy.exempt, match));
     response(policy.response);
+    websocket(policy.websocket);
     paths(policy.paths);
     if (policy.gateway) gateway(*policy.gateway);
     if (policy.api) listener("api", policy.api->listen, policy.api->token);
@@ -320,6 +333,15 @@ class Printer {
     line("  ", "body", body(value));
     line("  ", "shadow_header", word(value.shadow_header));
     line("  ", "retry_jitter", format_duration(value.retry_jitter));
+  }
+
+  void websocket(const WebSocket& value) {
+    out_ += "websocket:\n";
+    line("  ", "kind", text(value.kind));
+    line("  ", "request_id", text(value.request_id));
+    line("  ", "max_inspect", std::to_string(value.max_inspect) + "B");
+    line("  ", "unreadable", word(value.unreadable));
+    line("  ", "close_after", std::to_string(value.close_after));
   }
 
   void paths(const Paths& value) {

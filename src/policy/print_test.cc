@@ -36,6 +36,8 @@ identity:
   user: cookie:session
   tier: query:tier
 response: { status: 503, headers: [retry-after], shadow_header: true, retry_jitter: 1.5s }
+websocket:
+  { kind: /a/kind, request_id: /id, max_inspect: 2MiB, unreadable: close, close_after: 3 }
 paths:
   { merge_slashes: false, trailing_slash: keep, params: keep, case: fold, encoded_slash: refuse }
 limits:
@@ -94,6 +96,13 @@ status = 503
 headers = ["retry-after"]
 shadow_header = true
 retry_jitter = 1.5
+
+[websocket]
+kind = "/a/kind"
+request_id = "/id"
+max_inspect = "2MiB"
+unreadable = "close"
+close_after = 3
 
 [paths]
 merge_slashes = false

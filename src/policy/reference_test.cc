@@ -51,7 +51,7 @@ std::string all_defaults() {
   std::string out = "limits: []\n";
   for (const SectionDoc& section : document_policy()) {
     if (section.title != "store" && section.title != "identity" && section.title != "response" &&
-        section.title != "paths") {
+        section.title != "websocket" && section.title != "paths") {
       continue;
     }
     out += std::string(section.title) + ":\n";

@@ -121,6 +121,12 @@ constexpr std::array kWebSocketFields{
                      [](Reader& r, const Entry& e, WebSocket& w) {
                        read_enum<Unreadable>(r, e, kUnreadableWords, w.unreadable);
                      }},
+    Field<WebSocket>{{"close_after", "whole number, up to 1000000", "0",
+                      "Closes a connection with 1008 after so many refused messages in a row. `0` "
+                      "never does."},
+                     [](Reader& r, const Entry& e, WebSocket& w) {
+                       read_number(r, e, w.close_after, {0, 1'000'000});
+                     }},
 };
 
 // A key that is one of two words: `word` for true.

@@ -20,7 +20,7 @@ Position place_of(const Node& mapping, std::string_view key) {
 bool client_may_omit(const Attribute& attribute) {
   return attribute.kind == Kind::kUser || attribute.kind == Kind::kTier ||
          attribute.kind == Kind::kHeader || attribute.kind == Kind::kCookie ||
-         attribute.kind == Kind::kQuery;
+         attribute.kind == Kind::kQuery || attribute.kind == Kind::kMessagePointer;
 }
 
 // Whether only callers of an API send it, never a request through the gateway.
@@ -119,6 +119,18 @@ class Doubts {
       reader_.doubt(place_of(node, "trust_clients"),
                     "trust_clients is true: a client chooses its own user and tier");
     }
+  }
+
+  // A server may read what we could not: its JSON may be laxer, or take the other of two equal
+  // keys.
+  void websocket() {
+    const Entry* entry = root_.find("websocket");
+    if (entry == nullptr || policy_.websocket.unreadable != Unreadable::kPass) return;
+    reader_.doubt(
+        place_of(*entry->value, "unreadable"),
+        "unreadable is pass: a client can hide a message's kind, by naming it twice or by "
+        "more than max_inspect bytes, and only limits on any kind count it",
+        "write refuse or close, or limit message: \"*\" too");
   }
 
   void listeners() {
@@ -256,6 +268,7 @@ void warn(Reader& reader, const Node& root, const Policy& policy, bool world_rea
   Doubts doubts(reader, root, policy);
   doubts.limits();
   doubts.identity();
+  doubts.websocket();
   doubts.listeners();
   doubts.store();
   if (world_readable) doubts.secrets();

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "serve/gateway/forwarded_head.h"
+#include "wire/websocket/handshake.h"
 
 namespace weir::gateway {
 namespace {
@@ -236,10 +237,18 @@ void Exchange::begin_response() {
   response_begun_ = true;
 }
 
+// Where frames will be looked into they must be WebSocket's own: nothing was said of extensions.
+bool Exchange::may_switch() const {
+  if (!traits_.upgrade || !request_body_.done()) return false;
+  const http1::Headers& headers = response_.head().headers;
+  return !traits_.plain_frames || (headers.lists(http1::HeaderId::kUpgrade, "websocket") &&
+                                   !headers.find(websocket::kExtensionsHeader));
+}
+
 void Exchange::switch_protocols() {
-  if (!traits_.upgrade || !request_body_.done()) {
+  if (!may_switch()) {
     return fail(502, "UPSTREAM_BAD_RESPONSE",
-                "upstream " + target_->name() + " switched protocols unasked");
+                "upstream " + target_->name() + " switched protocols in a way not asked for");
   }
   owner_.begin_response();
   ResponseContext context;

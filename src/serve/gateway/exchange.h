@@ -40,6 +40,7 @@ struct RequestTraits {
   bool keep_alive = true;  // the client's connection, as far as the request is concerned
   bool expect_continue = false;
   bool upgrade = false;
+  bool plain_frames = false;  // of WebSocket: the upstream may agree on no extension
 };
 
 class Exchange final : public net::Connection::Owner, public ConnectAttempt::Owner {
@@ -95,6 +96,7 @@ class Exchange final : public net::Connection::Owner, public ConnectAttempt::Own
   void pass_interim();
   void begin_response();
   void switch_protocols();
+  bool may_switch() const;
   void finish();
   void upstream_lost();
   bool may_repeat() const;

@@ -3,6 +3,7 @@
 #include "engine/answer.h"
 #include "wire/http1/characters.h"
 #include "wire/http1/writer.h"
+#include "wire/websocket/handshake.h"
 
 namespace weir::gateway {
 namespace {
@@ -57,10 +58,14 @@ bool is_listed(const Headers& headers, const Header& header) {
 }
 
 bool keeps_request_field(const Headers& headers, const Header& header, bool chunked,
-                         bool peer_trusted) {
+                         const RequestContext& context) {
   if (header.id == HeaderId::kOther) {
     if (is_forwarding_field(header.name)) {
-      return peer_trusted && !is_rewritten_field(header.name);
+      return context.peer_trusted && !is_rewritten_field(header.name);
+    }
+    if (context.plain_frames &&
+        http1::equals_ignore_case(header.name, websocket::kExtensionsHeader)) {
+      return false;
     }
     return !is_listed(headers, header);
   }
@@ -151,7 +156,7 @@ void append_request_head(std::string& out, const http1::RequestHead& head, const
   const bool chunked = head.body.kind == http1::Body::Kind::kChunked;
   append_kept(out, head.headers, end, [&](const Header& header) {
     if (header.id == HeaderId::kExpect) return head.expect_continue;
-    return keeps_request_field(head.headers, header, chunked, context.peer_trusted);
+    return keeps_request_field(head.headers, header, chunked, context);
   });
   append_origin(out, head, context);
   if (head.minor_version == 0) {

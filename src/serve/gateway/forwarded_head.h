@@ -29,6 +29,7 @@ struct RequestContext {
   bool peer_trusted = false;
   std::string_view upstream;  // host:port, for HTTP/1.0 requests that name no host
   bool upgrade = false;       // pass the wish for another protocol on
+  bool plain_frames = false;  // without extensions, which change what stands in a frame
 };
 
 // `end` is one past the head's last byte. The views of `head` stand in one piece before it.

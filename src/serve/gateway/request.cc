@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "engine/request_view.h"
 #include "serve/gateway/forwarded_head.h"
 #include "serve/gateway/session.h"
 #include "wire/http1/characters.h"
@@ -72,7 +73,7 @@ void Session::on_decision(const engine::Decision& decision) {
   rate_headers_.append_to(exchange_.rate_headers());
   if (decision.allowed) {
     counted_ = false;
-    admit(decision.policy->policy());
+    admit(*decision.policy);
     if (state_ == State::kDeciding) {
       decision.delay.count() > 0 ? hold(decision.delay) : begin_exchange();
     }
@@ -85,7 +86,8 @@ void Session::on_decision(const engine::Decision& decision) {
 }
 
 // Writes the request for the upstream, while its head still stands in the buffer.
-void Session::admit(const policy::Policy& policy) {
+void Session::admit(const engine::CompiledPolicy& compiled) {
+  const policy::Policy& policy = compiled.policy();
   if (worker_.upstreams.size() == 0) {
     leave_head();
     worker_.counters.error.add();
@@ -100,10 +102,26 @@ void Session::admit(const policy::Policy& policy) {
   context.peer_trusted = policy::is_trusted(policy.identity, peer_);
   context.upstream = target_->name();
   context.upgrade = traits_.upgrade;
+  watch(compiled);
+  context.plain_frames = traits_.plain_frames;
   exchange_.head().clear();
   append_request_head(exchange_.head(), parser_.head(),
                       client_->input().data() + parser_.consumed(), context);
   leave_head();
+}
+
+// Keeps a handshake in mind whose connection will have limits on its messages.
+void Session::watch(const engine::CompiledPolicy& compiled) {
+  watched_.reset();
+  if (!traits_.upgrade) return;
+  engine::RequestView handshake(*facts_, compiled.policy().paths);
+  if (!compiled.limits_messages(handshake)) return;
+  const std::string_view head = client_->input().substr(0, parser_.consumed());
+  http1::Limits limits;
+  limits.max_headers = static_cast<std::uint32_t>(parser_.head().headers.size());
+  limits.max_head_bytes = static_cast<std::uint32_t>(head.size());
+  watched_ = std::make_unique<WatchedRequest>(head, limits, compiled.policy(), peer_);
+  traits_.plain_frames = true;
 }
 
 void Session::hold(Duration delay) {

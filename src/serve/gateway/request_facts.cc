@@ -27,7 +27,12 @@ Result<bool> RequestFacts::read(const policy::Identity& identity, const policy::
   Result<policy::Client> client = policy::identify(identity, peer, *this);
   if (!client) return client.error();
   client_ = *client;
+  kept_ = made_.cbegin();
   return true;
+}
+
+void RequestFacts::forget_made() {
+  while (made_.cbegin() != kept_) made_.pop_front();
 }
 
 std::optional<std::string_view> RequestFacts::find(const policy::Attribute& attribute) const {

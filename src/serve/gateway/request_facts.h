@@ -32,6 +32,9 @@ class RequestFacts final : public engine::Attributes, public policy::RequestFiel
   Result<bool> read(const policy::Identity& identity, const policy::Paths& paths,
                     const IpAddress& peer);
 
+  // Drops the values that were made for find() since read(): for who asks again and again.
+  void forget_made();
+
   // REQUIRES for these: read() succeeded.
   std::string_view upstream_path() const { return path_.upstream; }
 
@@ -53,6 +56,7 @@ class RequestFacts final : public engine::Attributes, public policy::RequestFiel
   std::optional<std::string> host_;
   policy::Client client_;
   mutable std::forward_list<std::string> made_;  // values that do not stand in the request as such
+  std::forward_list<std::string>::const_iterator kept_ = made_.cend();  // of read()'s, the newest
 };
 
 }  // namespace weir::gateway

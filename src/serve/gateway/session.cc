@@ -210,6 +210,7 @@ void Session::end() {
   delay_.reset();
   exchange_.stop();
   tunnel_.close();
+  if (messages_) messages_->close();
   client_->close();
   sessions_.remove(*this);
   if (!facts_) destroy();  // else when the store has answered
@@ -260,7 +261,9 @@ void Session::on_broken() {
 void Session::on_tunnel(net::ConnectionPtr upstream) {
   state_ = State::kTunnel;
   deadline_.cancel();
-  tunnel_.start(client_, std::move(upstream), timeouts_.body);
+  if (!watched_) return tunnel_.start(client_, std::move(upstream), timeouts_.body);
+  messages_ = new MessageTunnel(worker_, std::move(watched_), [this] { end(); });
+  messages_->start(client_, std::move(upstream), timeouts_.body);
 }
 
 }  // namespace weir::gateway

@@ -26,6 +26,7 @@
 #include "net/session.h"
 #include "serve/gateway/exchange.h"
 #include "serve/gateway/local_answer.h"
+#include "serve/gateway/message_tunnel.h"
 #include "serve/gateway/request_facts.h"
 #include "serve/gateway/tunnel.h"
 #include "serve/gateway/worker.h"
@@ -84,7 +85,8 @@ class Session final : public net::Session, public net::Connection::Owner, public
   void handle_request();
   void on_decision(const engine::Decision& decision);
   void refuse(const engine::Decision& decision);
-  void admit(const policy::Policy& policy);
+  void admit(const engine::CompiledPolicy& policy);
+  void watch(const engine::CompiledPolicy& policy);
   void hold(Duration delay);
   void begin_exchange();
   void leave_head();
@@ -108,7 +110,9 @@ class Session final : public net::Session, public net::Connection::Owner, public
   UpstreamPtr target_;  // of a request that is held
   Exchange exchange_;
   Tunnel tunnel_;
-  BodyRelay unwanted_;  // the body of a request that was answered here
+  std::unique_ptr<WatchedRequest> watched_;  // of a handshake whose messages are limited
+  MessageTunnelPtr messages_;                // in place of tunnel_, where they are
+  BodyRelay unwanted_;                       // the body of a request that was answered here
   std::string nowhere_;
   std::optional<net::SteadyTimer> delay_;
 

@@ -1,27 +1,13 @@
 #include "serve/gateway/tunnel.h"
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
-
 #include <utility>
+
+#include "serve/gateway/keep_alive.h"
 
 namespace weir::gateway {
 namespace {
 
 constexpr std::size_t kBound = 64 * 1024;  // unsent bytes at which the other side is held back
-
-// Looks for a silent peer after a minute, gives it up after another.
-void keep_alive(net::Connection& connection) {
-  const int fd = connection.fd();
-  const auto set = [fd](int level, int name, int value) {
-    setsockopt(fd, level, name, &value, sizeof value);
-  };
-  set(SOL_SOCKET, SO_KEEPALIVE, 1);
-  set(IPPROTO_TCP, TCP_KEEPIDLE, 60);
-  set(IPPROTO_TCP, TCP_KEEPINTVL, 15);
-  set(IPPROTO_TCP, TCP_KEEPCNT, 4);
-}
 
 }  // namespace
 

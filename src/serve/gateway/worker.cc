@@ -8,6 +8,12 @@ metrics::Counter outcome(metrics::Registry& registry, std::string_view name) {
                           {{"listener", "gateway"}, {"outcome", std::string(name)}});
 }
 
+metrics::Counter message(metrics::Registry& registry, std::string_view name) {
+  return registry.counter("weir_messages_total",
+                          "WebSocket messages that were looked into, by what became of them.",
+                          {{"outcome", std::string(name)}});
+}
+
 }  // namespace
 
 Counters::Counters(metrics::Registry& registry, const Clock& clock)
@@ -17,16 +23,20 @@ Counters::Counters(metrics::Registry& registry, const Clock& clock)
       upstream_fault(
           registry.counter("weir_upstream_faults_total",
                            "Admitted requests that the gateway answered with 502, 503 or 504.")),
+      message_allowed(message(registry, "allowed")),
+      message_denied(message(registry, "denied")),
+      message_unreadable(message(registry, "unreadable")),
       timer(registry, "gateway", clock) {}
 
-const policy::Policy& Worker::policy() {
+const engine::CompiledPolicy& Worker::compiled() {
   std::shared_ptr<const engine::CompiledPolicy> now = engine.current();
   if (now != current_) {
     current_ = std::move(now);
+    ++generation_;
     const policy::Policy& policy = current_->policy();
     if (policy.gateway) upstreams.update(policy.gateway->upstreams);
   }
-  return current_->policy();
+  return *current_;
 }
 
 }  // namespace weir::gateway

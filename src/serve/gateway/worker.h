@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "base/clock.h"
@@ -24,6 +25,12 @@ struct Counters {
   metrics::Counter denied;
   metrics::Counter error;           // not HTTP or too slow; or admitted, and without a response
   metrics::Counter upstream_fault;  // of those: answered 502, 503 or 504
+
+  // Each message from a client that was looked into is one of these three.
+  metrics::Counter message_allowed;
+  metrics::Counter message_denied;
+  metrics::Counter message_unreadable;  // and refused for it
+
   engine::DecisionTimer timer;
 };
 
@@ -32,7 +39,10 @@ struct Worker {
       : loop(on), engine(asks), clock(reads), counters(counts), upstreams(on) {}
 
   // The policy in force, with the upstreams brought in line.
-  const policy::Policy& policy();
+  const engine::CompiledPolicy& compiled();
+  const policy::Policy& policy() { return compiled().policy(); }
+  // How many policies compiled() has found in force so far: tells that it is another one.
+  std::uint64_t generation() const { return generation_; }
 
   net::Loop& loop;
   engine::Engine& engine;
@@ -42,6 +52,7 @@ struct Worker {
 
  private:
   std::shared_ptr<const engine::CompiledPolicy> current_;
+  std::uint64_t generation_ = 0;
 };
 
 }  // namespace weir::gateway

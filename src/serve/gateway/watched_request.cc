@@ -1,0 +1,16 @@
+#include "serve/gateway/watched_request.h"
+
+#include "base/check.h"
+
+namespace weir::gateway {
+
+WatchedRequest::WatchedRequest(std::string_view head, const http1::Limits& limits,
+                               const policy::Policy& policy, const IpAddress& peer)
+    : head_(head), parser_(limits) {
+  WEIR_CHECK(parser_.parse(head_) == http1::Progress::kComplete, "the head was read before");
+  facts_.emplace(parser_.head(), path_buffer_);
+  const Result<bool> read = facts_->read(policy.identity, policy.paths, peer);
+  WEIR_CHECK(read.has_value(), "the request was identified before");
+}
+
+}  // namespace weir::gateway
