@@ -8,6 +8,7 @@
 
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -73,8 +74,16 @@ class Message final : public Attributes {
 // REQUIRES: !decision.allowed; `request_id` is JSON.
 void append_message_refusal(const Decision& decision, std::string_view request_id,
                             std::string& out);
-// The same for a message that could not be read (`websocket.unreadable: refuse`), in words that
-// need no escapes.
+// The same for a message that could not be read (`websocket.unreadable: refuse`). `why`:
+// kNotReadable or kTooLong.
 void append_unreadable_refusal(std::string_view why, std::string& out);
+
+inline constexpr std::string_view kNotReadable = "the message is not JSON, or names a value twice";
+inline constexpr std::string_view kTooLong = "the message is too long to be read";
+inline constexpr std::string_view kTooManyRefused = "too many refused messages";
+// The close codes that go with them (RFC 6455 section 7.4.1).
+inline constexpr std::uint16_t kCloseNotReadable = 1003;
+inline constexpr std::uint16_t kCloseTooLong = 1009;
+inline constexpr std::uint16_t kCloseTooManyRefused = 1008;
 
 }  // namespace weir::engine

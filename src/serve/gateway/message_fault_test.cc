@@ -1,7 +1,7 @@
 // What is no WebSocket, no JSON, or too long, on connections whose messages are limited; and how
 // such connections end.
 
-#include "serve/gateway/websocket_fixture.h"
+#include "support/websocket_fixture.h"
 
 namespace weir::gateway {
 namespace {

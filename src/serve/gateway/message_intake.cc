@@ -1,4 +1,5 @@
-// What the client sends: messages to be decided, one after the other, and control frames that pass.
+// What the client sends: messages to be decided, one after the other, and pings and closes, which
+// pass.
 
 #include <utility>
 
@@ -15,16 +16,14 @@ using websocket::Opcode;
 
 constexpr std::size_t kBound = 64 * 1024;     // of answers, and of what a peer has not taken
 constexpr std::size_t kKeptText = 16 * 1024;  // capacity that an idle connection may keep
-constexpr std::string_view kNotJson = "the message is not JSON, or names a value twice";
-constexpr std::string_view kTooLong = "the message is too long to be read";
 
 }  // namespace
 
-// Whether more of the client's input may be looked at: while one message waits, control frames.
+// Whether more of the client's input may be looked at: while one message waits, pings and pongs.
 bool MessageTunnel::may_take() const {
   if (upstream_->unsent() >= kBound || client_->unsent() + answers_.size() >= kBound) return false;
   return phase_ == Phase::kReading || client_->input().empty() ||
-         reader_.control_is_next(client_->input());
+         reader_.ping_is_next(client_->input());
 }
 
 void MessageTunnel::take_from_client() {
@@ -104,17 +103,17 @@ void MessageTunnel::read_message() {
   if (message_.read(std::move(policy), text_) || unreadable == policy::Unreadable::kPass) {
     return decide();
   }
-  if (unreadable == policy::Unreadable::kRefuse) return refuse_unreadable(kNotJson);
-  close_both(CloseCode::kUnsupportedData, kNotJson, CloseCode::kGoingAway);
+  if (unreadable == policy::Unreadable::kRefuse) return refuse_unreadable(engine::kNotReadable);
+  close_both(CloseCode{engine::kCloseNotReadable}, engine::kNotReadable, CloseCode::kGoingAway);
 }
 
 // Of a message over max_inspect nothing is known but that it is one.
 void MessageTunnel::take_too_long(const Event& event) {
   const auto unreadable = worker_.policy().websocket.unreadable;
   if (unreadable == policy::Unreadable::kClose) {
-    return close_both(CloseCode::kTooBig, kTooLong, CloseCode::kGoingAway);
+    return close_both(CloseCode{engine::kCloseTooLong}, engine::kTooLong, CloseCode::kGoingAway);
   }
-  if (unreadable == policy::Unreadable::kRefuse) return refuse_unreadable(kTooLong);
+  if (unreadable == policy::Unreadable::kRefuse) return refuse_unreadable(engine::kTooLong);
   request_->facts().forget_made();
   message_.clear();
   gathered_.append(event.payload);
@@ -195,7 +194,8 @@ void MessageTunnel::answer(std::string_view text) {
   ++refused_;
   const std::uint32_t most = worker_.policy().websocket.close_after;
   if (most == 0 || refused_ < most) return;
-  close_both(CloseCode::kPolicyViolation, "too many refused messages", CloseCode::kGoingAway);
+  close_both(CloseCode{engine::kCloseTooManyRefused}, engine::kTooManyRefused,
+             CloseCode::kGoingAway);
 }
 
 void MessageTunnel::pass_close(const Event& event) {

@@ -1,8 +1,8 @@
 // MessageTunnel: a WebSocket connection whose messages are limited, after the upstream has switched
 // protocols (docs/websocket.md).
 //
-// From the client, messages are gathered, read and decided one after the other; control frames pass
-// at once, also while the store is asked or a message is held. What is admitted goes on as one
+// From the client, messages are gathered, read and decided one after the other; pings and pongs
+// pass at once, also while the store is asked or a message is held. What is admitted goes on as one
 // frame, masked by the client's own key; what is refused is answered in its place. From the
 // upstream, bytes pass as they are, with answers put between messages.
 //

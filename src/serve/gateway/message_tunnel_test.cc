@@ -5,7 +5,7 @@
 #include <deque>
 #include <mutex>
 
-#include "serve/gateway/websocket_fixture.h"
+#include "support/websocket_fixture.h"
 
 namespace weir::gateway {
 namespace {
@@ -325,7 +325,7 @@ class LateMessages : public WebSocketTest {
   engine::Engine late_engine_{late_};
 };
 
-TEST_F(LateMessages, WaitForTheStoreInOrderWhileControlFramesPass) {
+TEST_F(LateMessages, WaitForTheStoreInOrderWhilePingsPass) {
   limit_queries(1);
   start_late();
   RawClient one = client();
@@ -333,13 +333,14 @@ TEST_F(LateMessages, WaitForTheStoreInOrderWhileControlFramesPass) {
   RawClient upstream = accept();
   open(one, upstream);
   one.send(query(1) + from_client(Opcode::kPing, "a") + from_client(Opcode::kPong, "b") + query(2) +
-           text(R"({"type":"interrupt"})"));
+           text(R"({"type":"interrupt"})") + from_client(Opcode::kClose, closing(1000).payload));
   EXPECT_EQ(at_upstream(upstream), (Frame{Opcode::kPing, true, "a"}));
   EXPECT_EQ(at_upstream(upstream), (Frame{Opcode::kPong, true, "b"}));
   answer_one();
   EXPECT_EQ(at_upstream(upstream), sent(R"({"type":"query","request_id":1})"));
   answer_one();
   EXPECT_EQ(at_upstream(upstream), sent(R"({"type":"interrupt"})"));
+  EXPECT_EQ(at_upstream(upstream), closing(1000));
   EXPECT_EQ(at_client(one), refused(2));
 }
 

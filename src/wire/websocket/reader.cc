@@ -20,10 +20,13 @@ Event Reader::read(std::span<char> bytes) {
   return event;
 }
 
-bool Reader::control_is_next(std::string_view bytes) const {
-  if (state_ == State::kPayload) return is_control(frame_.opcode);
+bool Reader::ping_is_next(std::string_view bytes) const {
+  const auto is_ping = [](Opcode opcode) {
+    return opcode == Opcode::kPing || opcode == Opcode::kPong;
+  };
+  if (state_ == State::kPayload) return is_ping(frame_.opcode);
   return state_ == State::kHeader && !bytes.empty() &&
-         is_control(static_cast<Opcode>(static_cast<std::uint8_t>(bytes[0]) & 0x0f));
+         is_ping(static_cast<Opcode>(static_cast<std::uint8_t>(bytes[0]) & 0x0f));
 }
 
 Event Reader::begin_frame(std::string_view bytes) {

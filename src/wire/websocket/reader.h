@@ -53,8 +53,8 @@ class Reader {
   // frame header.
   Event read(std::span<char> bytes);
 
-  // Whether what comes next, of which `bytes` is the front, is of a control frame.
-  bool control_is_next(std::string_view bytes) const;
+  // Whether what comes next, of which `bytes` is the front, is of a ping or a pong.
+  bool ping_is_next(std::string_view bytes) const;
 
  private:
   enum class State : std::uint8_t { kHeader, kPayload, kFailed };
