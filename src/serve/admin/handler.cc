@@ -93,8 +93,8 @@ void Admin::add_health(Router& router) {
 }
 
 void Admin::add_metrics(Router& router) {
-  router.add(
-      "GET", "/metrics", Shown::kToViewers,
+  router.show(
+      "/metrics", Shown::kToViewers,
       http::AsyncHandler([this](const http::Request& request, http::Response& response,
                                 http::Done done) {
         const metrics::Format format = metrics::format_for(request.headers.find("accept").value);

@@ -312,7 +312,7 @@ class LateMessages : public WebSocketTest {
  protected:
   void start_late() {
     ASSERT_TRUE(late_engine_.install(policy_));
-    auto opened = Gateway::open(loops_, late_engine_, clock_, registry_);
+    auto opened = Gateway::open(loops_, late_engine_, clock_, registry_, *policy_.gateway);
     ASSERT_TRUE(opened);
     gateway_ = std::move(*opened);
     gateway_->start();
