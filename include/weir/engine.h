@@ -119,6 +119,7 @@ class WEIR_API Engine {
   Result<bool> reload_text(std::string text, Format format = Format::kYaml);
 
  private:
+  friend class MessageLimiter;
   explicit Engine(std::unique_ptr<library::EngineCore> core);
   std::unique_ptr<library::EngineCore> core_;
 };

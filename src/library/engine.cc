@@ -74,16 +74,21 @@ Result<bool> EngineCore::reload(policy::Loaded loaded) {
 void EngineCore::check(std::span<const AttributeValue> attributes,
                        std::optional<std::uint64_t> cost, std::optional<Instant> now,
                        const weir::Engine::Done& done) {
-  const auto current = engine_.current();
   engine::SentAttributes sent;
-  for (const AttributeValue& attribute : attributes) {
-    if (auto bad = sent.add(attribute.name, attribute.value, current->policy())) {
-      done(Error{ErrorCode::kInvalid, bad->field + " " + bad->message});
-      return;
-    }
-  }
+  if (auto error = read(attributes, sent)) return done(*error);
   engine_.decide(sent, now ? *now : clock_.now(), cost,
                  [&done](engine::Decision decision) { done(shown(std::move(decision))); });
+}
+
+std::optional<Error> EngineCore::read(std::span<const AttributeValue> attributes,
+                                      engine::SentAttributes& out) const {
+  const auto current = engine_.current();
+  for (const AttributeValue& attribute : attributes) {
+    if (auto bad = out.add(attribute.name, attribute.value, current->policy())) {
+      return Error{ErrorCode::kInvalid, bad->field + " " + bad->message};
+    }
+  }
+  return std::nullopt;
 }
 
 weir::Decision EngineCore::shown(engine::Decision decision) {

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "engine/engine.h"
+#include "engine/sent_attributes.h"
 #include "policy/load.h"
 #include "store/memory/memory_store.h"
 #include "weir/engine.h"
@@ -27,9 +28,15 @@ class EngineCore {
              std::optional<Instant> now, const weir::Engine::Done& done);
   Result<bool> reload(policy::Loaded loaded);
 
+  // Reads attributes as the policy in force has them. What is wrong, or nothing.
+  std::optional<Error> read(std::span<const AttributeValue> attributes,
+                            engine::SentAttributes& out) const;
+  static weir::Decision shown(engine::Decision decision);
+  engine::Engine& engine() { return engine_; }
+  const Clock& clock() const { return clock_; }
+
  private:
   EngineCore(std::size_t max_keys, const Clock& clock);
-  static weir::Decision shown(engine::Decision decision);
 
   store::MemoryStore store_;
   engine::Engine engine_;

@@ -53,6 +53,11 @@ class WebSocketTest(harness.SystemTest):
         weir.listen, weir.admin = listen, admin
         return weir
 
+    def connect(self, port, **options):
+        client = WebSocket(port, **options)
+        self.addCleanup(client.close)
+        return client
+
     def redis(self):
         port = harness.free_port()
         redis = self.start("redis-server", "--port", port, "--save", "", "--dir", self.folder,
@@ -79,13 +84,13 @@ class WebSocketTest(harness.SystemTest):
 class Limits(WebSocketTest):
     def test_twelve_queries_at_once_and_the_rest_passes(self):
         weir = self.gateway()
-        client = WebSocket(weir.listen, X_User_Id="7")
+        client = self.connect(weir.listen, X_User_Id="7")
         client.send(*map(query, range(1, 13)), {"type": "ping"}, {"type": "interrupt"})
         echoes = self.expect_twelve(client.answers(14))
         self.assertEqual([e["type"] for e in echoes[-2:]], ["ping", "interrupt"])
         client.send_bytes(frame(PING, b"are you there"))
         self.assertEqual(client.receive(), (PONG, b"are you there"))
-        other = WebSocket(weir.listen, X_User_Id="8")
+        other = self.connect(weir.listen, X_User_Id="8")
         other.send(query(1))
         self.assertEqual(other.answers(1), [query(1)])
         text = harness.get(weir.admin, "/metrics").text
@@ -94,7 +99,7 @@ class Limits(WebSocketTest):
                       text)
 
     def test_premium_gets_thirty(self):
-        client = WebSocket(self.gateway().listen, X_User_Id="7", X_Plan="premium")
+        client = self.connect(self.gateway().listen, X_User_Id="7", X_Plan="premium")
         client.send(*map(query, range(1, 32)))
         answers = client.answers(31)
         by_type = collections.Counter(a["type"] for a in answers)
@@ -113,7 +118,7 @@ class Limits(WebSocketTest):
         clients = []
         for name in ("one", "two"):
             weir = self.gateway(upstream, store=redis.url, name=f"{name}.yaml")
-            clients.append(WebSocket(weir.listen, X_User_Id="7"))
+            clients.append(self.connect(weir.listen, X_User_Id="7"))
         answers = []
         for number in range(1, 13):  # in turns, each awaited
             client = clients[number % 2]
@@ -127,8 +132,8 @@ class Limits(WebSocketTest):
         upstream = self.demo()
         denies = self.gateway(upstream, store=redis.url, name="denies.yaml")
         allows = self.gateway(upstream, store=redis.url, on_error="allow", name="allows.yaml")
-        denied = WebSocket(denies.listen, X_User_Id="7")
-        allowed = WebSocket(allows.listen, X_User_Id="7")
+        denied = self.connect(denies.listen, X_User_Id="7")
+        allowed = self.connect(allows.listen, X_User_Id="7")
         for client in (denied, allowed):
             client.send(query(1))
             self.assertEqual(client.answers(1), [query(1)])
@@ -144,7 +149,7 @@ class Limits(WebSocketTest):
 
     def test_a_reload_holds_for_the_next_message_of_an_open_connection(self):
         weir = self.gateway()
-        client = WebSocket(weir.listen, X_User_Id="7")
+        client = self.connect(weir.listen, X_User_Id="7")
         client.send(query(1))
         client.answers(1)
         path = self.folder / "weir.yaml"
@@ -157,7 +162,7 @@ class Limits(WebSocketTest):
                          [("query", 2), ("error", 3)])
 
     def test_the_connection_is_closed_after_so_many_refusals(self):
-        client = WebSocket(self.gateway(websocket="close_after: 2").listen, X_User_Id="7")
+        client = self.connect(self.gateway(websocket="close_after: 2").listen, X_User_Id="7")
         client.send(*map(query, range(1, 14)))
         frames = [client.receive()]
         while frames[-1][0] not in (CLOSE, None):
@@ -166,11 +171,35 @@ class Limits(WebSocketTest):
         self.assertEqual(sum(b"RATE_LIMITED" in payload for _, payload in frames), 2)
 
 
+class Embedded(WebSocketTest):
+    """The library in a server that holds its own WebSocket: examples/library/beast_websocket.cc."""
+
+    def test_the_example_on_beast_obeys_the_policy(self):
+        policy = self.write("policy.yaml", POLICY.format(
+            listen="0", admin="0", upstream="1", store="memory://", on_error="deny",
+            websocket="close_after: 3"))
+        example = harness.BUILD / "examples" / "example_beast_websocket"
+        server = self.start(example, policy, "0")
+        port = int(server.wait_for("ws://").rsplit(":", 1)[1])
+        client = self.connect(port, X_User_Id="7")
+        client.send(*map(query, range(1, 13)), {"type": "ping"}, {"type": "interrupt"})
+        echoes = self.expect_twelve(client.answers(14))
+        self.assertEqual([e["type"] for e in echoes[-2:]], ["ping", "interrupt"])
+        other = self.connect(port, X_User_Id="8")
+        other.send(query(1))
+        self.assertEqual(other.answers(1), [query(1)])
+        second = self.connect(port, X_User_Id="7")
+        second.send(*map(query, range(1, 4)))
+        self.assertEqual([a["code"] for a in second.answers(3)], ["RATE_LIMITED"] * 3)
+        self.assertEqual(second.receive(), (CLOSE, b"\x03\xf0too many refused messages"))
+
+
 class Sink:
     """An upstream that switches to WebSocket, counts what comes, and says so at the end."""
 
-    def __init__(self):
+    def __init__(self, test):
         self.listener = socket.create_server(("127.0.0.1", 0))
+        test.addCleanup(self.listener.close)
         self.port = self.listener.getsockname()[1]
         self.thread = threading.Thread(target=self.run, daemon=True)
         self.thread.start()
@@ -198,7 +227,7 @@ class Size(WebSocketTest):
 
     def send_a_gib(self, weir, path):
         """Sends one message of 1 GiB through; what the upstream got, and what the gateway took."""
-        client = WebSocket(weir.listen, path=path)
+        client = self.connect(weir.listen, path=path)
         self.assertEqual(client.status, 101)
         before = weir.memory_kib()
         client.send_bytes(b"\x82\xff" + self.GIB.to_bytes(8, "big") + b"\1\2\3\4")
@@ -212,10 +241,11 @@ class Size(WebSocketTest):
         return int(payload), most - before
 
     def test_a_message_of_a_gibibyte_is_streamed(self):
-        sink = Sink()
+        sink = Sink(self)
         weir = self.gateway(sink.port)
         path = self.folder / "weir.yaml"
-        path.write_text(path.read_text().replace("message: query", "message: query, path: /limited"))
+        path.write_text(path.read_text().replace("message: query",
+                                                 "message: query, path: /limited"))
         weir.signal(harness.signal.SIGHUP)
         weir.wait_for("is in force, generation 2")
         got, grown = self.send_a_gib(weir, "/elsewhere")
@@ -223,14 +253,14 @@ class Size(WebSocketTest):
         self.assertLess(grown, 16 << 10, "KiB more than before")
 
     def test_so_is_one_that_passes_unread(self):
-        sink = Sink()
+        sink = Sink(self)
         weir = self.gateway(sink.port, websocket="unreadable: pass")
         got, grown = self.send_a_gib(weir, "/ws")
         self.assertGreater(got, self.GIB)
         self.assertLess(grown, 16 << 10, "KiB more than before")
 
     def test_one_that_is_refused_is_not_kept_either(self):
-        client = WebSocket(self.gateway().listen)
+        client = self.connect(self.gateway().listen)
         client.send_bytes(b"\x82\xff" + (64 << 20).to_bytes(8, "big") + b"\1\2\3\4" +
                           bytes(64 << 20))
         self.assertIn(b"UNREADABLE_MESSAGE", client.receive()[1])

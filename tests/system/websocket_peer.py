@@ -1,4 +1,4 @@
-"""A WebSocket client of the standard library, as plain as tests need it: whole frames in and out."""
+"""A WebSocket client of the standard library, as plain as tests need it: whole frames."""
 
 import json
 import os
