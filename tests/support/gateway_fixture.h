@@ -56,10 +56,11 @@ class GatewayTest : public ::testing::Test {
   }
 
   // Puts policy_ in force and starts the gateway.
-  void start() {
-    const auto installed = engine_.install(policy_);
+  void start() { start(engine_); }
+  void start(engine::Engine& engine) {
+    const auto installed = engine.install(policy_);
     ASSERT_TRUE(installed) << installed.error().message;
-    auto opened = Gateway::open(loops_, engine_, clock_, registry_, *policy_.gateway);
+    auto opened = Gateway::open(loops_, engine, clock_, registry_, *policy_.gateway);
     ASSERT_TRUE(opened) << opened.error().message;
     gateway_ = std::move(*opened);
     gateway_->start();

@@ -310,14 +310,6 @@ class LateStore final : public store::Store {
 
 class LateMessages : public WebSocketTest {
  protected:
-  void start_late() {
-    ASSERT_TRUE(late_engine_.install(policy_));
-    auto opened = Gateway::open(loops_, late_engine_, clock_, registry_, *policy_.gateway);
-    ASSERT_TRUE(opened);
-    gateway_ = std::move(*opened);
-    gateway_->start();
-    loops_.start();
-  }
   ~LateMessages() override { loops_.stop(); }
   void answer_one() { late_.answer_one(loops_.at(0)); }
 
@@ -327,7 +319,7 @@ class LateMessages : public WebSocketTest {
 
 TEST_F(LateMessages, WaitForTheStoreInOrderWhilePingsPass) {
   limit_queries(1);
-  start_late();
+  start(late_engine_);
   RawClient one = client();
   one.send(handshake());
   RawClient upstream = accept();
@@ -346,7 +338,7 @@ TEST_F(LateMessages, WaitForTheStoreInOrderWhilePingsPass) {
 
 TEST_F(LateMessages, AFailedStoreRefusesOrLetsPassAsTold) {
   limit_queries(1).on_error = policy::OnError::kDeny;
-  start_late();
+  start(late_engine_);
   late_.fail();
   RawClient one = client();
   one.send(handshake());
@@ -367,7 +359,7 @@ TEST_F(LateMessages, AFailedStoreRefusesOrLetsPassAsTold) {
 
 TEST_F(LateMessages, AnAnswerThatComesAfterTheEndHurtsNobody) {
   limit_queries(1);
-  start_late();
+  start(late_engine_);
   {
     RawClient one = client();
     one.send(handshake());
