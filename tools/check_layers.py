@@ -17,7 +17,7 @@ ALLOWED = {
     "base": [],
     "limit": [],
     "wire": [],
-    "net": [],
+    "net": ["wire"],
     "store": ["limit", "wire", "net"],
     "policy": ["limit"],
     "engine": ["limit", "store", "policy"],

@@ -40,6 +40,11 @@ void add_serve(CLI::App& app, ServeOptions& options) {
   serve->add_option("--loops", options.loops, "event loops; default: the CPUs we may run on")
       ->type_name("N")
       ->check(CLI::Range(1, 1024));
+  serve
+      ->add_option("--take-over", options.take_over,
+                   "take the listening sockets over from the weir that serves now, through this "
+                   "unix socket, and hand them to the next")
+      ->type_name("SOCKET");
 #ifdef WEIR_TEST_HOOKS
   serve->add_option("--test-clock", options.test_clock, "test builds: a socket that sets the clock")
       ->type_name("SOCKET");

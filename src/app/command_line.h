@@ -19,6 +19,7 @@ struct ServeOptions {
   std::string upstream;
   std::vector<std::string> limits;
   std::string listen = "127.0.0.1:8080";
+  std::string take_over;   // a unix socket: the listening sockets' way from one process to the next
   unsigned loops = 0;      // 0: as many as CPUs we may run on
   std::string test_clock;  // test builds only: a Unix socket that sets the program's clock
 };

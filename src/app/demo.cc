@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "app/drain.h"
+#include "app/listen_options.h"
 #include "app/signals.h"
 #include "policy/address.h"
 #include "serve/demo/server.h"
@@ -18,15 +19,15 @@ int run_demo(const DemoOptions& options) {
   const auto& address = std::get<policy::Address>(parsed);
   signals::block();
   net::Loops loops(1);
-  auto server = demo::open(loops, {address.host, address.port});
+  auto server = demo::open(loops, listen_address(address));
   if (!server) {
     std::fprintf(stderr, "weir: demo: %s\n", server.error().message.c_str());
     return kExitFailed;
   }
   (*server)->start();
   loops.start();
-  std::printf("demo: http://%s echoes requests, /ws echoes WebSocket messages\nready\n",
-              (*server)->address().c_str());
+  std::printf("demo: %s echoes requests, /ws echoes WebSocket messages\nready\n",
+              url_of(**server, "http").c_str());
   std::fflush(stdout);
   net::Loop control(0);
   bool stopped = false;

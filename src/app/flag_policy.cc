@@ -22,7 +22,7 @@ std::optional<T> take(const char* option, const policy::Parsed<T>& parsed) {
 
 std::optional<policy::Policy> policy_from_flags(const ServeOptions& options) {
   const auto listen = take("--listen", policy::parse_address(options.listen));
-  const auto upstream = take("--upstream", policy::parse_http_url(options.upstream));
+  const auto upstream = take("--upstream", policy::parse_upstream(options.upstream));
   policy::LimitFlags flags = policy::parse_limit_flags(options.limits);
   for (const policy::Diagnostic& mistake : flags.mistakes) {
     std::fputs(mistake.to_string().c_str(), stderr);
@@ -33,7 +33,7 @@ std::optional<policy::Policy> policy_from_flags(const ServeOptions& options) {
   policy.limits = std::move(flags.limits);
   policy.gateway.emplace();
   policy.gateway->listen = *listen;
-  policy.gateway->upstreams.push_back({*upstream, options.upstream});
+  policy.gateway->upstreams.push_back(*upstream);
   return policy;
 }
 

@@ -5,8 +5,11 @@
 #include <cstdio>
 #include <utility>
 
+#include "app/listen_options.h"
 #include "base/log.h"
+#include "engine/compiled_policy.h"
 #include "net/server.h"
+#include "policy/identity.h"
 #include "serve/api/handler.h"
 #include "serve/gateway/gateway.h"
 #include "serve/grpc/json.h"
@@ -21,14 +24,13 @@ enum class Listeners::Kind : std::uint8_t { kGateway, kApi, kResp, kGrpc, kAdmin
 
 struct Listeners::Listener {
   Kind kind{};
-  policy::Address wanted;  // as the policy writes it: port 0 is any free one
+  policy::Listener wanted;  // as the policy writes it: port 0 is any free one
   std::unique_ptr<gateway::Gateway> gateway;
   std::unique_ptr<net::Server> server;  // of all but the gateway
 
-  std::string address() const { return gateway ? gateway->address() : server->address(); }
-  std::size_t connections() const {
-    return gateway ? gateway->connections() : server->connections();
-  }
+  net::Server& listening() { return gateway ? gateway->server() : *server; }
+  std::string address() { return listening().address(); }
+  std::size_t connections() { return listening().connections(); }
   void start() { gateway ? gateway->start() : server->start(); }
   void drain(Duration within, std::function<void()> done) {
     gateway ? gateway->drain(within, std::move(done)) : server->drain(within, std::move(done));
@@ -41,40 +43,31 @@ Listeners::Opened::~Opened() = default;
 namespace {
 
 struct Section {
-  std::string_view name;
-  std::string_view scheme;  // with `path`, what the line at the start tells
-  std::string_view path;
-  std::optional<policy::Address> (*listen)(const policy::Policy& policy);
+  const char* name;
+  const char* scheme;  // with `path`, what the line at the start tells
+  const char* path;
+  const policy::Listener* (*listener)(const policy::Policy& policy);
 };
 
 template <typename Part>
-std::optional<policy::Address> listen_of(const std::optional<Part>& section) {
-  if (!section) return std::nullopt;
-  return section->listen;
+const policy::Listener* listener_in(const std::optional<Part>& section) {
+  return section ? &*section : nullptr;
 }
 
 // By kind.
 constexpr std::array<Section, 5> kSections{{
-    {"gateway", "http://", "", [](const policy::Policy& p) { return listen_of(p.gateway); }},
-    {"api", "http://", "/v1/check", [](const policy::Policy& p) { return listen_of(p.api); }},
-    {"resp", "redis://", "", [](const policy::Policy& p) { return listen_of(p.resp); }},
-    {"grpc", "http://", "", [](const policy::Policy& p) { return listen_of(p.grpc); }},
-    {"admin", "http://", "/", [](const policy::Policy& p) { return listen_of(p.admin); }},
+    {"gateway", "http", "", [](const policy::Policy& p) { return listener_in(p.gateway); }},
+    {"api", "http", "/v1/check", [](const policy::Policy& p) { return listener_in(p.api); }},
+    {"resp", "redis", "", [](const policy::Policy& p) { return listener_in(p.resp); }},
+    {"grpc", "http", "", [](const policy::Policy& p) { return listener_in(p.grpc); }},
+    {"admin", "http", "/", [](const policy::Policy& p) { return listener_in(p.admin); }},
 }};
-
-http::Options http_options(std::string name, const policy::Address& listen, const Clock& clock) {
-  http::Options options;
-  options.clock = &clock;
-  options.name = std::move(name);
-  options.listen = {listen.host, listen.port};
-  return options;
-}
 
 std::string describe_upstreams(const policy::Gateway& gateway) {
   std::string text;
   for (const policy::Upstream& upstream : gateway.upstreams) {
     if (!text.empty()) text += ", ";
-    text += "http://" + upstream.address.to_string();
+    text += upstream.url();
   }
   return text;
 }
@@ -99,58 +92,64 @@ Listeners::Listener* Listeners::find(Kind kind) const {
 
 Result<std::unique_ptr<Listeners::Opened>> Listeners::open(const policy::Policy& policy) {
   auto opened = std::make_unique<Opened>();
+  const auto undo = [&](const char* name, const Error& error) {
+    for (auto& useless : opened->listeners) retire(std::move(useless), Duration{0});
+    return Error{error.code, std::string(name) + ": " + error.message};
+  };
   for (std::size_t i = 0; i < kSections.size(); ++i) {
     const Kind kind{static_cast<std::uint8_t>(i)};
-    const auto listen = kSections[i].listen(policy);
-    const Listener* before = find(kind);
-    if (!listen || (before != nullptr && before->wanted.to_string() == listen->to_string())) {
+    const policy::Listener* const section = kSections[i].listener(policy);
+    Listener* const before = find(kind);
+    if (section == nullptr || (before != nullptr && same_listener(before->wanted, *section))) {
       continue;
     }
-    auto one = open_one(kind, policy, *listen);
-    if (!one) {
-      for (auto& useless : opened->listeners) retire(std::move(useless), Duration{0});
-      return Error{one.error().code, std::string(kSections[i].name) + ": " + one.error().message};
+    if (before != nullptr && before->wanted.listen.to_string() == section->listen.to_string()) {
+      for (auto& socket : before->listening().share_sockets()) inherited_.add(std::move(socket));
+    }
+    auto one = open_one(kind, *section);
+    if (!one) return undo(kSections[i].name, one.error());
+    if (kind == Kind::kGateway) {
+      auto loaded = (*one)->gateway->load_upstream_tls(*policy.gateway);
+      if (!loaded) return undo(kSections[i].name, loaded.error());
     }
     opened->listeners.push_back(std::move(*one));
   }
+  warn_of_unwanted_sockets();
+  if (auto loaded = load_certificates(policy); !loaded) return undo("tls", loaded.error());
   return opened;
 }
 
+void Listeners::warn_of_unwanted_sockets() {
+  for (const std::string& address : inherited_.left()) {
+    log::warning("a listening socket was passed to weir that no listener asks for: " + address);
+  }
+  inherited_ = {};
+}
+
+net::ListenOptions Listeners::options_of(Kind kind, const policy::Listener& section) {
+  net::ListenOptions options =
+      listen_options(kSections[static_cast<std::size_t>(kind)].name, section);
+  options.registry = &services_.registry;
+  options.inherited = &inherited_;
+  options.is_trusted = [&engine = services_.engine](const IpAddress& peer) {
+    return policy::is_trusted(engine.current()->policy().identity, peer);
+  };
+  return options;
+}
+
 Result<std::unique_ptr<Listeners::Listener>> Listeners::open_one(Kind kind,
-                                                                 const policy::Policy& policy,
-                                                                 const policy::Address& listen) {
-  auto& [loops, engine, adhoc, clock, registry, admin] = services_;
+                                                                 const policy::Listener& section) {
   auto listener = std::make_unique<Listener>();
   listener->kind = kind;
-  listener->wanted = listen;
+  listener->wanted = section;
   if (kind == Kind::kGateway) {
-    auto opened = gateway::Gateway::open(loops, engine, clock, registry, *policy.gateway);
+    auto opened = gateway::Gateway::open(services_.loops, options_of(kind, section),
+                                         services_.engine, services_.clock, services_.registry);
     if (!opened) return opened.error();
     listener->gateway = std::move(*opened);
     return listener;
   }
-  Result<std::unique_ptr<net::Server>> opened = [&]() -> Result<std::unique_ptr<net::Server>> {
-    if (kind == Kind::kApi) {
-      http::Options options = http_options("api", listen, clock);
-      options.unreadable =
-          registry.counter("weir_requests_total", "Requests by what became of them.",
-                           {{"listener", "api"}, {"outcome", "error"}});
-      return http::open(
-          loops, std::move(options),
-          api::make_handler({engine, adhoc, clock, registry}, grpc::json_handler(rate_limiter_)));
-    }
-    if (kind == Kind::kResp) {
-      resp::Options options;
-      options.listen = {listen.host, listen.port};
-      return resp::open(loops, std::move(options), {engine, adhoc, clock, registry});
-    }
-    if (kind == Kind::kGrpc) {
-      grpc::Options options;
-      options.listen = {listen.host, listen.port};
-      return grpc::open(loops, std::move(options), grpc::all_methods(rate_limiter_));
-    }
-    return http::open(loops, http_options("admin", listen, clock), admin);
-  }();
+  auto opened = open_server(kind, options_of(kind, section));
   if (!opened) return opened.error();
   listener->server = std::move(*opened);
   return listener;
@@ -166,6 +165,59 @@ std::vector<std::pair<std::string, std::size_t>> Listeners::connections() const 
   return open;
 }
 
+Result<std::unique_ptr<net::Server>> Listeners::open_server(Kind kind,
+                                                            net::ListenOptions listener) {
+  auto& [loops, engine, adhoc, clock, registry, admin] = services_;
+  if (kind == Kind::kResp) {
+    resp::Options options;
+    options.listener = std::move(listener);
+    return resp::open(loops, std::move(options), {engine, adhoc, clock, registry});
+  }
+  if (kind == Kind::kGrpc) {
+    grpc::Options options;
+    options.listener = std::move(listener);
+    return grpc::open(loops, std::move(options), grpc::all_methods(rate_limiter_));
+  }
+  http::Options options;
+  options.clock = &clock;
+  options.listener = std::move(listener);
+  if (kind == Kind::kAdmin) return http::open(loops, std::move(options), admin);
+  options.unreadable = registry.counter("weir_requests_total", "Requests by what became of them.",
+                                        {{"listener", "api"}, {"outcome", "error"}});
+  return http::open(
+      loops, std::move(options),
+      api::make_handler({engine, adhoc, clock, registry}, grpc::json_handler(rate_limiter_)));
+}
+
+Result<bool> Listeners::load_certificates(const policy::Policy& policy) {
+  for (const auto& one : open_) {
+    const auto* section = kSections[static_cast<std::size_t>(one->kind)].listener(policy);
+    if (section == nullptr) continue;
+    if (section->tls && one->listening().has_tls()) {
+      auto done = one->listening().reload_tls(tls_files(*section->tls));
+      if (!done) return done.error();
+    }
+    if (one->gateway) {
+      if (auto done = one->gateway->load_upstream_tls(*policy.gateway); !done) return done.error();
+    }
+  }
+  return true;
+}
+
+std::vector<net::FileDescriptor> Listeners::share_sockets() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<net::FileDescriptor> all;
+  for (const auto& one : open_) {
+    for (auto& socket : one->listening().share_sockets()) all.push_back(std::move(socket));
+  }
+  return all;
+}
+
+void Listeners::set_handed_over() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& one : open_) one->listening().set_handed_over();
+}
+
 void Listeners::take(std::unique_ptr<Opened> opened, const policy::Policy& policy) {
   const std::lock_guard lock(mutex_);
   for (auto& one : opened->listeners) {
@@ -176,9 +228,16 @@ void Listeners::take(std::unique_ptr<Opened> opened, const policy::Policy& polic
       open_.push_back(std::move(one));
       continue;
     }
-    const std::string_view name = kSections[static_cast<std::size_t>(one->kind)].name;
-    log::info("reload: " + std::string(name) + " listens on " + one->address() + ", and on " +
-              (*before)->address() + " no more");
+    const std::string name = kSections[static_cast<std::size_t>(one->kind)].name;
+    if (one->wanted.listen.to_string() == (*before)->wanted.listen.to_string()) {
+      (*before)->listening().set_handed_over();
+      log::info("reload: " + name +
+                " listens as the policy says now; open connections go on as "
+                "they began");
+    } else {
+      log::info("reload: " + name + " listens on " + one->address() + ", and on " +
+                (*before)->address() + " no more");
+    }
     std::swap(*before, one);
     retire(std::move(one), drain_time(policy));
   }
@@ -195,8 +254,8 @@ void Listeners::retire(std::unique_ptr<Listener> listener, Duration within) {
 void Listeners::print(const policy::Policy& policy) const {
   for (const auto& one : open_) {
     const Section& section = kSections[static_cast<std::size_t>(one->kind)];
-    std::string line = std::string(section.name) + ": " + std::string(section.scheme) +
-                       one->address() + std::string(section.path);
+    std::string line =
+        std::string(section.name) + ": " + url_of(one->listening(), section.scheme, section.path);
     if (one->kind == Kind::kGateway) line += " -> " + describe_upstreams(*policy.gateway);
     std::printf("%s\n", line.c_str());
   }

@@ -2,8 +2,9 @@
 // with every policy after it.
 //
 // A listener whose address stays keeps its connections. One whose address changes is opened anew
-// before the old one closes, which then finishes what is in flight. A section that a policy leaves
-// out keeps its listener until the next start (reload_changes.h).
+// before the old one closes, which then finishes what is in flight; so is one that is to speak TLS
+// or the PROXY protocol, or has other bounds, on the sockets that it has. A section that a policy
+// leaves out keeps its listener until the next start (reload_changes.h).
 //
 // THREADS: one thread's, not a loop's.
 
@@ -22,7 +23,9 @@
 #include "base/metrics.h"
 #include "engine/adhoc.h"
 #include "engine/engine.h"
+#include "net/inherited_sockets.h"
 #include "net/loop.h"
+#include "net/server.h"
 #include "policy/policy.h"
 #include "serve/grpc/rate_limiter.h"
 #include "serve/http/message.h"
@@ -57,13 +60,25 @@ class Listeners {
   // REQUIRES: the loops are stopped, or were never started.
   ~Listeners();
 
-  // ERRORS: what a listener's address refuses, by name; then nothing is open that was not before.
+  // Sockets that listen already, for the next open(), which says which of them nobody wants.
+  void inherit(net::InheritedSockets sockets) { inherited_ = std::move(sockets); }
+  // ERRORS: what a listener's address or certificates refuse, by name; then nothing is open that
+  // was not before.
   Result<std::unique_ptr<Opened>> open(const policy::Policy& policy);
   // Serves by them, and ends those whose place they take.
   void take(std::unique_ptr<Opened> opened, const policy::Policy& policy);
 
   // How many each listener has open, by its name. THREADS: any.
   std::vector<std::pair<std::string, std::size_t>> connections() const;
+
+  // Reads the certificates again that the policy names for what is open.
+  // ERRORS: kInvalid, naming the file; what was in force there stays.
+  Result<bool> load_certificates(const policy::Policy& policy);
+
+  // Copies of all listening sockets, for a process that is to take over. THREADS: any.
+  std::vector<net::FileDescriptor> share_sockets() const;
+  // It has. THREADS: any.
+  void set_handed_over();
 
   // One line a listener.
   void print(const policy::Policy& policy) const;
@@ -73,14 +88,17 @@ class Listeners {
  private:
   enum class Kind : std::uint8_t;
 
-  Result<std::unique_ptr<Listener>> open_one(Kind kind, const policy::Policy& policy,
-                                             const policy::Address& listen);
+  Result<std::unique_ptr<Listener>> open_one(Kind kind, const policy::Listener& section);
+  Result<std::unique_ptr<net::Server>> open_server(Kind kind, net::ListenOptions options);
+  net::ListenOptions options_of(Kind kind, const policy::Listener& section);
+  void warn_of_unwanted_sockets();
   Listener* find(Kind kind) const;
   void retire(std::unique_ptr<Listener> listener, Duration within);
 
   Services services_;
   mutable std::mutex mutex_;  // held where open_ changes, and where another thread reads it
   grpc::RateLimiter rate_limiter_;
+  net::InheritedSockets inherited_;
   std::vector<std::unique_ptr<Listener>> open_;     // in the order in which they are printed
   std::vector<std::unique_ptr<Listener>> retired_;  // whose place another took
 };

@@ -39,13 +39,12 @@ Result<std::unique_ptr<Runtime>> Runtime::open(policy::Policy policy, const Serv
   Result<bool> done = runtime->make_clock(options);
   if (!done) return done.error();
   const policy::Store settings = policy.store;
-  auto store = open_store(settings, runtime->loops_, runtime->registry_,
-                          runtime->clock_->now());
+  auto store = open_store(settings, runtime->loops_, runtime->registry_, runtime->clock_->now());
   if (!store) return store.error();
   runtime->store_ = std::move(*store);
   if (runtime->store_.memory) {
-    runtime->keeper_ = std::make_unique<StoreKeeper>(*runtime->store_.memory, *runtime->clock_,
-                                                     settings.snapshot);
+    runtime->keeper_ =
+        std::make_unique<StoreKeeper>(*runtime->store_.memory, *runtime->clock_, settings.snapshot);
   }
   runtime->engine_ = std::make_unique<engine::Engine>(runtime->store_.store(), &runtime->registry_);
   runtime->adhoc_ = std::make_unique<engine::Adhoc>(runtime->store_.store());
@@ -63,7 +62,9 @@ Result<std::unique_ptr<Runtime>> Runtime::open(policy::Policy policy, const Serv
   // The loops carry the store's connections; listeners open once it has answered, or has not.
   runtime->loops_.start();
   runtime->store_line_ = runtime->connect_store(settings);
-  done = runtime->open_listeners();
+  auto inherited = runtime->find_inherited(options.take_over);
+  if (!inherited) return inherited.error();
+  done = runtime->open_listeners(std::move(*inherited));
   if (!done) return done.error();
   return runtime;
 }
@@ -100,10 +101,22 @@ Result<bool> Runtime::make_clock(const ServeOptions& options) {
   return true;
 }
 
-Result<bool> Runtime::open_listeners() {
+// The listening sockets that systemd, or the process that this one replaces, passes to it.
+Result<net::InheritedSockets> Runtime::find_inherited(const std::string& take_over) {
+  net::InheritedSockets inherited = net::InheritedSockets::from_environment();
+  if (take_over.empty()) return inherited;
+  auto taken = HandOver::take(take_over, inherited);
+  if (!taken) return Error{taken.error().code, "--take-over: " + taken.error().message};
+  hand_over_ = std::move(*taken);
+  return inherited;
+}
+
+Result<bool> Runtime::open_listeners(net::InheritedSockets inherited) {
   listeners_ = std::make_unique<Listeners>(
       Listeners::Services{loops_, *engine_, *adhoc_, *clock_, registry_, admin_handler()});
-  auto opened = listeners_->open(engine_->current()->policy());
+  listeners_->inherit(std::move(inherited));
+  const auto current = engine_->current();
+  auto opened = listeners_->open(current->policy());
   if (!opened) return opened.error();
   opened_ = std::move(*opened);
   return true;
@@ -154,7 +167,33 @@ void Runtime::start() {
   listeners_->take(std::move(opened_), engine_->current()->policy());
 }
 
+Result<bool> Runtime::offer_hand_over(std::function<void()> leave) {
+  if (!hand_over_) return true;
+  HandOver::Offer offer;
+  offer.sockets = [this] { return listeners_->share_sockets(); };
+  offer.given = [this, leave = std::move(leave)] {
+    listeners_->set_handed_over();
+    log::info("another process serves on our sockets");
+    leave();
+  };
+  const Result<bool> offered = hand_over_->offer(std::move(offer));
+  if (!offered) return Error{offered.error().code, "--take-over: " + offered.error().message};
+  return true;
+}
+
+void Runtime::reload_certificates() {
+  const auto current = engine_->current();
+  const Result<bool> loaded = listeners_->load_certificates(current->policy());
+  if (loaded) {
+    log::info("TLS: the certificates have changed and are in force");
+  } else {
+    log::error("TLS: the certificates have changed and are not used: " + loaded.error().message +
+               "; those before stay in force");
+  }
+}
+
 void Runtime::stop() {
+  hand_over_.reset();
   const auto current = engine_->current();
   const Duration within = drain_time(current->policy());
   log::info("stopping: what is in flight has " +

@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@
 
 #include "app/command_line.h"
 #include "app/denial_log.h"
+#include "app/hand_over.h"
 #include "app/listeners.h"
 #include "app/store.h"
 #include "app/store_keeper.h"
@@ -42,12 +44,19 @@ class Runtime {
   // One line a listener, and the policy in force.
   void print_start() const;
   void start();
+  // Sends the process away that the listening sockets were taken over from, and hands them to the
+  // next that asks, after which `leave` runs, on a thread of its own; nothing without --take-over.
+  // REQUIRES: started.
+  Result<bool> offer_hand_over(std::function<void()> leave);
   // Finishes what is in flight, within the policy's `gateway.timeouts.drain`, and stops the loops.
   void stop();
 
   // Puts another policy in force, and brings the listeners in line. ERRORS: what its numbers or a
   // new listener's address refuse; then nothing has changed.
   Result<bool> install(policy::Policy policy);
+
+  // Reads the certificates again that the policy in force names, and logs what came of it.
+  void reload_certificates();
 
   const Clock& clock() const { return *clock_; }
   metrics::Registry& registry() { return registry_; }
@@ -59,7 +68,8 @@ class Runtime {
   Result<bool> make_clock(const ServeOptions& options);
   Result<std::shared_ptr<const engine::CompiledPolicy>> prepare(policy::Policy policy) const;
   std::string connect_store(const policy::Store& settings);
-  Result<bool> open_listeners();
+  Result<net::InheritedSockets> find_inherited(const std::string& take_over);
+  Result<bool> open_listeners(net::InheritedSockets inherited);
   http::AsyncHandler admin_handler();
   void add_gauges();
   admin::Readiness readiness() const;
@@ -79,13 +89,14 @@ class Runtime {
   net::Loops loops_;
   OpenedStore store_;
   std::unique_ptr<StoreKeeper> keeper_;  // of a memory store
-  std::string store_line_;  // what to tell of it at start
+  std::string store_line_;               // what to tell of it at start
   std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<engine::Adhoc> adhoc_;
   std::unique_ptr<DenialLog> denial_log_;
   std::unique_ptr<admin::Admin> admin_;
   std::unique_ptr<Listeners> listeners_;
   std::unique_ptr<Listeners::Opened> opened_;  // until start()
+  std::unique_ptr<HandOver> hand_over_;
 };
 
 }  // namespace weir::app

@@ -3,6 +3,8 @@
 #include <cstdio>
 
 #include "app/flag_policy.h"
+#include "app/listen_options.h"
+#include "app/live/files_watch.h"
 #include "app/live/live_policy.h"
 #include "app/runtime.h"
 #include "app/signals.h"
@@ -35,12 +37,31 @@ std::optional<policy::Policy> load(const ServeOptions& options, LivePolicy& live
   return std::move(loaded.policy);
 }
 
+int fail(const Error& error) {
+  std::fprintf(stderr, "weir: %s\n", error.message.c_str());
+  return error.code == ErrorCode::kInvalid ? kExitUsage : kExitFailed;
+}
+
 // Until a signal ends it. This thread carries the control loop: what it does there, such as loading
 // a policy, no request waits for.
-void serve(Runtime& runtime, LivePolicy& live, net::Loop& control) {
-  live.start({runtime.clock(), runtime.registry(), runtime.engine(),
-              [&runtime](policy::Policy policy) { return runtime.install(std::move(policy)); }});
+int serve(Runtime& runtime, LivePolicy& live, net::Loop& control) {
+  FilesWatch certificates(control, [&runtime] { runtime.reload_certificates(); });
+  const auto watch_certificates = [&] {
+    const auto current = runtime.engine().current();
+    certificates.watch(tls_files_of(current->policy()));
+  };
+  live.start({runtime.clock(), runtime.registry(), runtime.engine(), [&](policy::Policy policy) {
+                Result<bool> installed = runtime.install(std::move(policy));
+                if (installed) watch_certificates();
+                return installed;
+              }});
+  watch_certificates();
   runtime.start();
+  if (const auto offered = runtime.offer_hand_over(signals::stop); !offered) {
+    live.stop();
+    runtime.stop();
+    return fail(offered.error());
+  }
   runtime.print_start();
   bool stopped = false;
   const signals::Watch watch(control, [&](signals::Event event) {
@@ -50,11 +71,7 @@ void serve(Runtime& runtime, LivePolicy& live, net::Loop& control) {
   control.run_until([&stopped] { return stopped; });
   live.stop();
   runtime.stop();
-}
-
-int fail(const Error& error) {
-  std::fprintf(stderr, "weir: %s\n", error.message.c_str());
-  return error.code == ErrorCode::kInvalid ? kExitUsage : kExitFailed;
+  return kExitOk;
 }
 
 }  // namespace
@@ -73,8 +90,7 @@ int run_serve(const ServeOptions& options) {
   if (!policy) return kExitUsage;
   auto runtime = Runtime::open(std::move(*policy), options, live);
   if (!runtime) return fail(runtime.error());
-  serve(**runtime, live, control);
-  return kExitOk;
+  return serve(**runtime, live, control);
 }
 
 }  // namespace weir::app

@@ -33,6 +33,10 @@ void block() {
   signal(SIGPIPE, SIG_IGN);
 }
 
+void stop() {
+  kill(getpid(), SIGTERM);
+}
+
 Watch::Watch(net::Loop& loop, std::function<void(Event)> tell)
     : tell_(std::move(tell)), descriptor_(loop.executor()) {
   const sigset_t set = awaited();

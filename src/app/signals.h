@@ -18,6 +18,9 @@ enum class Event { kStop, kReload };
 // write.
 void block();
 
+// As SIGTERM does; from any thread.
+void stop();
+
 // Tells each signal that comes. A second stop signal while the first is being obeyed ends the
 // program at once (the default action is restored).
 class Watch {

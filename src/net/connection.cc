@@ -19,6 +19,7 @@ Connection::Connection(Loop& loop, Transport transport, std::size_t max_input)
     : poller_(loop.poller()),
       transport_(std::move(transport)),
       max_input_(std::max(max_input, kSmallInput)) {
+  readable_ = transport_.speaks_tls();  // what came with the handshake makes no edge
   if (poller_.watch(transport_.fd(), *this)) return;
   input_failed_ = output_failed_ = closed_ = true;  // no memory in the kernel
 }
@@ -26,6 +27,8 @@ Connection::Connection(Loop& loop, Transport transport, std::size_t max_input)
 Connection::~Connection() = default;
 
 void Connection::on_ready(std::uint32_t events) {
+  // In TLS a read may wait for room and a write for bytes: either event may be what was missing.
+  if (transport_.speaks_tls() && events != 0) events |= EPOLLIN | EPOLLOUT;
   if ((events & EPOLLIN) != 0) readable_ = true;
   if ((events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) readable_ = peer_ended_ = true;
   if ((events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0 && writing_ && !closed_) {
@@ -83,7 +86,7 @@ void Connection::receive() {
     end_ += got.bytes;
     filled_ = end_ == capacity_;
     // Less than there was room for: the kernel has no more, and new input makes a new edge.
-    if (!filled_ && !peer_ended_ && transport_.short_read_is_all()) readable_ = false;
+    if (!filled_ && !peer_ended_ && !transport_.speaks_tls()) readable_ = false;
   } else {
     (got.status == Io::Status::kEnded ? input_ended_ : input_failed_) = true;
   }
@@ -113,7 +116,7 @@ void Connection::send() {
     output_.clear();
     sent_ = 0;
   }
-  if (output_ending_) transport_.end_output();
+  if (output_ending_ && !transport_.end_output()) writing_ = true;
 }
 
 void Connection::fail_output() {

@@ -41,6 +41,7 @@ class Connection final : public Poller::Watched {
 
   void set_owner(Owner* owner) { owner_ = owner; }
   int fd() const { return transport_.fd(); }
+  bool speaks_tls() const { return transport_.speaks_tls(); }
 
   // What has been read and not consumed, in one piece. Stays in place until the next read().
   std::string_view input() const { return {buffer_.get() + begin_, end_ - begin_}; }

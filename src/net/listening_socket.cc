@@ -1,5 +1,6 @@
 #include "net/listening_socket.h"
 
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -7,6 +8,8 @@
 #include <sys/socket.h>
 
 #include <memory>
+
+#include "net/inherited_sockets.h"
 
 namespace weir::net {
 namespace {
@@ -97,11 +100,48 @@ Result<bool> start_listening(const FileDescriptor& fd, const std::string& name) 
 }  // namespace
 
 std::string ListenAddress::to_string() const {
+  if (is_unix()) return "unix://" + path;
   const bool v6 = host.find(':') != std::string::npos;
   return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
-Result<ListeningSockets> listen_on(const ListenAddress& address, std::size_t count) {
+namespace {
+
+// What several loops share: one socket, known to each by a descriptor of its own.
+Result<bool> share(std::vector<FileDescriptor>& sockets, std::size_t count) {
+  const std::size_t have = sockets.size();
+  for (std::size_t i = have; i < count; ++i) {
+    FileDescriptor copy(fcntl(sockets[i % have].get(), F_DUPFD_CLOEXEC, 0));
+    if (copy.get() < 0) return io_error("cannot share a listening socket", errno);
+    sockets.push_back(std::move(copy));
+  }
+  return true;
+}
+
+Result<ListeningSockets> listen_on_path(const std::string& path, std::size_t count) {
+  ListeningSockets result;
+  Result<FileDescriptor> socket = bind_unix_socket(path, SocketMode::kGroup, result.file);
+  if (!socket) return socket.error();
+  if (Result<bool> on = start_listening(*socket, "unix://" + path); !on) return on.error();
+  result.sockets.push_back(std::move(*socket));
+  if (Result<bool> shared = share(result.sockets, count); !shared) return shared.error();
+  return result;
+}
+
+}  // namespace
+
+Result<ListeningSockets> listen_on(const ListenAddress& address, std::size_t count,
+                                   InheritedSockets* inherited) {
+  if (inherited != nullptr) {
+    ListeningSockets result;
+    result.sockets = inherited->take(address);
+    if (!result.sockets.empty()) {
+      result.port = address.is_unix() ? std::uint16_t{0} : port_of(result.sockets.front());
+      if (Result<bool> shared = share(result.sockets, count); !shared) return shared.error();
+      return result;
+    }
+  }
+  if (address.is_unix()) return listen_on_path(address.path, count);
   const std::string name = address.to_string();
   Result<AddressInfo> found = lookup(address);
   if (!found) return found.error();
@@ -113,7 +153,6 @@ Result<ListeningSockets> listen_on(const ListenAddress& address, std::size_t cou
   if (!plain) return plain.error();
   if (Result<bool> listening = start_listening(*plain, name); !listening) return listening.error();
   ListeningSockets result;
-  result.is_v6 = info.ai_family == AF_INET6;
   result.port = port_of(*plain);
   if (count <= 1) {
     result.sockets.push_back(std::move(*plain));

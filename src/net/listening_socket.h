@@ -13,25 +13,32 @@
 #include <vector>
 
 #include "net/file_descriptor.h"
+#include "net/unix_socket.h"
 #include "weir/result.h"
 
 namespace weir::net {
 
+class InheritedSockets;
+
 struct ListenAddress {
   std::string host;        // an IP address or a name; without brackets
   std::uint16_t port = 0;  // 0: any free one
+  std::string path{};      // not empty: a unix socket, in place of the two
 
-  std::string to_string() const;
+  bool is_unix() const { return !path.empty(); }
+  std::string to_string() const;  // "127.0.0.1:8080", "unix:///run/weir.sock"
 };
 
 struct ListeningSockets {
-  std::vector<FileDescriptor> sockets;
-  bool is_v6 = false;
-  std::uint16_t port = 0;  // the real one
+  std::vector<FileDescriptor> sockets;  // at least one for each of `count`
+  std::uint16_t port = 0;               // the real one
+  UnixSocketFile file;                  // of a unix socket that we have made
 };
 
+// `inherited`: where a socket that listens on the address already is looked for first; null: none.
 // ERRORS: kInvalid when the host is no address and no name of one; kIo when the address cannot be
 // listened on, naming it.
-Result<ListeningSockets> listen_on(const ListenAddress& address, std::size_t count);
+Result<ListeningSockets> listen_on(const ListenAddress& address, std::size_t count,
+                                   InheritedSockets* inherited = nullptr);
 
 }  // namespace weir::net

@@ -40,6 +40,11 @@ void Poller::forget(Watched& watched) {
   }
 }
 
+void Poller::release(int fd, Watched& watched) {
+  epoll_ctl(epoll_.native_handle(), EPOLL_CTL_DEL, fd, nullptr);
+  forget(watched);
+}
+
 void Poller::wake(Watched& watched) {
   woken_.emplace_back(&watched);
   if (dispatching_ || posted_) return;

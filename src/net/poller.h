@@ -42,6 +42,9 @@ class Poller {
   bool watch(int fd, Watched& watched);
   // REQUIRES: called once for each watch(), as its descriptor is closed.
   void forget(Watched& watched);
+  // Watches no longer, though the descriptor stays open: what it is ready for will be told anew to
+  // whoever watches it next.
+  void release(int fd, Watched& watched);
   // Calls on_ready(0) soon, and not before this returns.
   void wake(Watched& watched);
 

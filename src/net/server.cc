@@ -1,5 +1,6 @@
 #include "net/server.h"
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -12,6 +13,7 @@
 namespace weir::net {
 namespace {
 
+constexpr std::size_t kMaxArrivals = 1024;  // of all loops together
 constexpr int kAcceptBatch = 64;  // connections taken in one turn, so that others get theirs
 constexpr Duration kPause = std::chrono::milliseconds(50);
 
@@ -25,6 +27,7 @@ IpAddress ip_of(const sockaddr_storage& address) {
     memcpy(bytes.data(), &reinterpret_cast<const sockaddr_in6&>(address).sin6_addr, bytes.size());
     return IpAddress::v6(bytes);
   }
+  if (address.ss_family == AF_UNIX) return IpAddress::v4(INADDR_LOOPBACK);
   return IpAddress::v4(ntohl(reinterpret_cast<const sockaddr_in&>(address).sin_addr.s_addr));
 }
 
@@ -41,12 +44,17 @@ struct Server::Draining {
 };
 
 struct Server::Shard {
-  Shard(Server& owner, Loop& on, FileDescriptor listening, bool v6)
+  Shard(Server& owner, Loop& on, FileDescriptor listening)
       : loop(on),
         acceptor(on.executor()),
         retry(on.timers(), [this, &owner] { owner.accept_ready(*this); }),
-        deadline(on.timers(), [this] { sessions.abort_all(); }) {
-    acceptor.assign(v6 ? Tcp::v6() : Tcp::v4(), listening.release());
+        deadline(on.timers(), [this] { sessions.abort_all(); }),
+        arrivals(on, sessions, owner.arrival_options_,
+                 [this, &owner](Transport transport, const IpAddress& client) {
+                   owner.admit(*this, std::move(transport), client);
+                 }) {
+    // Whatever its family is: it is only waited on.
+    acceptor.assign(Tcp::v4(), listening.release());
     sessions.on_remove([this, &owner] { session_removed(owner, *this); });
   }
 
@@ -55,28 +63,83 @@ struct Server::Shard {
   SessionSet sessions;
   Deadline retry;     // after running out of file descriptors
   Deadline deadline;  // of a drain
+  Arrivals arrivals;  // before they are sessions
   bool full = false;  // waits for a session to end before it accepts again
   bool short_of_files = false;
   std::shared_ptr<Draining> draining;  // WHY shared: each shard counts down the same drain
 };
 
-Server::Server(Loops& loops, Options options, Accept accept)
-    : options_(std::move(options)), accept_(std::move(accept)) {
-  std::size_t max = options_.max_connections;
-  if (max == 0) max = raise_file_limit() / 2;
-  max_per_shard_ = std::max<std::size_t>(max / loops.size(), 1);
-}
+Server::Server(ListenOptions options, Accept accept)
+    : options_(std::move(options)),
+      accept_(std::move(accept)),
+      places_(options_.max_connections_per_client) {}
 
-Result<std::unique_ptr<Server>> Server::open(Loops& loops, Options options, Accept accept) {
-  Result<ListeningSockets> listening = listen_on(options.listen, loops.size());
+Result<std::unique_ptr<Server>> Server::open(Loops& loops, ListenOptions options, Accept accept) {
+  std::unique_ptr<Server> server(new Server(std::move(options), std::move(accept)));
+  if (Result<bool> ready = server->set_up_tls(); !ready) return ready.error();
+  Result<ListeningSockets> listening =
+      listen_on(server->options_.listen, loops.size(), server->options_.inherited);
   if (!listening) return listening.error();
-  std::unique_ptr<Server> server(new Server(loops, std::move(options), std::move(accept)));
   server->port_ = listening->port;
-  for (std::size_t i = 0; i < loops.size(); ++i) {
-    server->shards_.push_back(std::make_unique<Shard>(
-        *server, loops.at(i), std::move(listening->sockets[i]), listening->is_v6));
+  server->file_ = std::move(listening->file);
+  server->set_bounds(listening->sockets.size());
+  server->set_up_counters();
+  // More sockets than loops come from a process that had more of them: each has a queue of its own.
+  for (std::size_t i = 0; i < listening->sockets.size(); ++i) {
+    server->shards_.push_back(std::make_unique<Shard>(*server, loops.at(i % loops.size()),
+                                                      std::move(listening->sockets[i])));
   }
   return server;
+}
+
+Result<bool> Server::set_up_tls() {
+  if (!options_.tls) return true;
+  auto made = TlsServer::make(*options_.tls, options_.tls_protocol);
+  if (!made) return made.error();
+  tls_ = std::move(*made);
+  return true;
+}
+
+void Server::set_bounds(std::size_t shards) {
+  std::size_t most = options_.max_connections;
+  if (most == 0) most = raise_file_limit() / 2;
+  max_per_shard_ = std::max<std::size_t>(most / shards, 1);
+  arrival_options_.name = options_.name;
+  arrival_options_.proxy_header = options_.proxy_protocol;
+  arrival_options_.tls = tls_.get();
+  arrival_options_.most = std::max<std::size_t>(kMaxArrivals / shards, 1);
+}
+
+void Server::set_up_counters() {
+  if (options_.registry == nullptr) return;
+  const auto counter = [this](const char* reason) {
+    return options_.registry->counter(
+        "weir_connections_refused_total",
+        "Connections closed before they carried anything, by the reason.",
+        {{"listener", options_.name}, {"reason", reason}});
+  };
+  refused_per_client_ = counter("per_client");
+  refused_untrusted_ = counter("untrusted_proxy");
+  arrival_options_.counters = {counter("proxy_header"), counter("tls"), counter("timeout"),
+                               counter("flood")};
+}
+
+Result<bool> Server::reload_tls(const TlsServerFiles& files) {
+  return tls_->reload(files);
+}
+
+std::vector<FileDescriptor> Server::share_sockets() const {
+  std::vector<FileDescriptor> copies;
+  for (const auto& shard : shards_) {
+    FileDescriptor copy(fcntl(shard->acceptor.native_handle(), F_DUPFD_CLOEXEC, 0));
+    if (copy.get() >= 0) copies.push_back(std::move(copy));
+  }
+  return copies;
+}
+
+void Server::set_handed_over() {
+  handed_over_ = true;
+  file_.release();
 }
 
 Server::~Server() {
@@ -91,6 +154,7 @@ Server::~Server() {
 }
 
 void Server::start() {
+  started_ = true;
   for (const auto& shard : shards_) {
     shard->loop.post([this, &shard = *shard] { wait_for_connection(shard); });
   }
@@ -131,8 +195,36 @@ bool Server::accept_one(Shard& shard) {
     return false;
   }
   shard.short_of_files = false;
-  accept_(shard.loop, shard.sessions, Transport(FileDescriptor(fd)), ip_of(address));
+  arrive(shard, Transport(FileDescriptor(fd)), ip_of(address));
   return true;
+}
+
+void Server::arrive(Shard& shard, Transport transport, const IpAddress& peer) {
+  if (options_.proxy_protocol && !is_trusted(peer)) {
+    refused_untrusted_.add();
+    shard.arrivals.warn(peer, "it is no trusted proxy (identity.trusted_proxies)");
+    return;
+  }
+  if (options_.proxy_protocol || tls_) {
+    shard.arrivals.take(std::move(transport), peer);
+  } else {
+    admit(shard, std::move(transport), peer);
+  }
+}
+
+// The connection may carry something: it becomes a session, if its client has a place left.
+void Server::admit(Shard& shard, Transport transport, const IpAddress& client) {
+  if (options_.max_connections_per_client != 0 && !is_trusted(client)) {
+    std::optional<ClientPlace> place = places_.take(client);
+    if (!place) {
+      refused_per_client_.add();
+      return;
+    }
+    transport.hold(*std::move(place));
+  }
+  const std::size_t before = shard.sessions.size();
+  accept_(shard.loop, shard.sessions, std::move(transport), client);
+  if (shard.sessions.draining() && shard.sessions.size() > before) shard.sessions.drain_newest();
 }
 
 void Server::pause(Shard& shard, int error_number) {
@@ -173,6 +265,7 @@ void Server::drain_shard(Shard& shard, Duration within, std::shared_ptr<Draining
   // What the kernel has already accepted on our behalf is served: closing the socket would reset
   // connections that clients believe in.
   for (int i = 0; i < kAcceptBatch && shard.sessions.size() < max_per_shard_; ++i) {
+    if (handed_over_ || !started_) break;  // they wait for whoever has the socket now
     if (!shard.acceptor.is_open() || !accept_one(shard)) break;
   }
   SystemError ignored;
@@ -188,7 +281,9 @@ void Server::drain_shard(Shard& shard, Duration within, std::shared_ptr<Draining
 }
 
 std::string Server::address() const {
-  return ListenAddress{options_.listen.host, port_}.to_string();
+  ListenAddress real = options_.listen;
+  if (!real.is_unix()) real.port = port_;
+  return real.to_string();
 }
 
 std::size_t Server::connections() const {

@@ -74,7 +74,8 @@ std::string echo(const FileDescriptor& fd, const std::string& text) {
 class ServerTest : public testing::Test {
  protected:
   std::unique_ptr<Server> serve(std::size_t max_connections = 0) {
-    Server::Options options{"test", {"127.0.0.1", 0}, max_connections};
+    ListenOptions options = options_on({"127.0.0.1", 0});
+    options.max_connections = max_connections;
     Result<std::unique_ptr<Server>> server =
         Server::open(loops_, options,
                      [](Loop& loop, SessionSet& sessions, Transport transport, const IpAddress&) {
@@ -84,6 +85,13 @@ class ServerTest : public testing::Test {
     (*server)->start();
     loops_.start();
     return std::move(*server);
+  }
+
+  static ListenOptions options_on(ListenAddress address) {
+    ListenOptions options;
+    options.name = "test";
+    options.listen = std::move(address);
+    return options;
   }
 
   Loops loops_{2};
@@ -105,8 +113,7 @@ TEST_F(ServerTest, APortInUseIsAnErrorThatNamesIt) {
   auto server = serve();
   ASSERT_TRUE(server);
   Loops others(2);
-  const Server::Options options{"second", {"127.0.0.1", server->port()}, 0};
-  auto second = Server::open(others, options, nullptr);
+  auto second = Server::open(others, options_on({"127.0.0.1", server->port()}), nullptr);
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().message,
             "cannot listen on 127.0.0.1:" + std::to_string(server->port()) +
@@ -116,14 +123,14 @@ TEST_F(ServerTest, APortInUseIsAnErrorThatNamesIt) {
 }
 
 TEST_F(ServerTest, AnAddressThatIsNoneIsAnErrorThatNamesIt) {
-  auto server = Server::open(loops_, Server::Options{"test", {"300.1.1.1", 80}, 0}, nullptr);
+  auto server = Server::open(loops_, options_on({"300.1.1.1", 80}), nullptr);
   ASSERT_FALSE(server);
   EXPECT_EQ(server.error().code, ErrorCode::kInvalid);
   EXPECT_NE(server.error().message.find("300.1.1.1:80"), std::string::npos);
 }
 
 TEST_F(ServerTest, ListensOnBothFamiliesByTheAnyAddressOfIpv6) {
-  auto server = Server::open(loops_, Server::Options{"test", {"::", 0}, 0}, nullptr);
+  auto server = Server::open(loops_, options_on({"::", 0}), nullptr);
   if (!server) GTEST_SKIP() << "no IPv6 here: " << server.error().message;
   EXPECT_EQ((*server)->address(), "[::]:" + std::to_string((*server)->port()));
   EXPECT_GE(connect_to((*server)->port()).get(), 0);

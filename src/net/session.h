@@ -48,6 +48,8 @@ class SessionSet {
     draining_ = true;
     for_each(&Session::drain);
   }
+  // The session that was added last. REQUIRES: there is one.
+  void drain_newest() { sessions_.back().drain(); }
   void abort_all() { for_each(&Session::abort); }
   void on_remove(std::function<void()> function) { on_remove_ = std::move(function); }
 

@@ -20,6 +20,7 @@ char* scratch() {
 
 Stream::Stream(Loop& loop, Transport transport)
     : poller_(loop.poller()), transport_(std::move(transport)) {
+  readable_ = transport_.speaks_tls();  // what came with the handshake makes no edge
   if (poller_.watch(transport_.fd(), *this)) return;
   transport_.close();  // no memory in the kernel: every read and write fails
   readable_ = peer_ended_ = true;
@@ -29,7 +30,7 @@ Io Stream::read(char* into, std::size_t room) {
   const Io got = transport_.read(into, room);
   const bool all = got.status == Io::Status::kWouldBlock ||
                    (got.status == Io::Status::kMoved && got.bytes < room && !peer_ended_ &&
-                    transport_.short_read_is_all());
+                    !transport_.speaks_tls());
   if (all) readable_ = false;  // new input makes a new edge
   return got;
 }
@@ -51,6 +52,8 @@ void Stream::wait_to_read() {
 }
 
 void Stream::on_ready(std::uint32_t events) {
+  // In TLS a read may wait for room and a write for bytes: either event may be what was missing.
+  if (transport_.speaks_tls() && events != 0) events |= EPOLLIN | EPOLLOUT;
   if ((events & EPOLLIN) != 0) readable_ = true;
   if ((events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) readable_ = peer_ended_ = true;
   if ((events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0 && writing_ && owner_ != nullptr) {

@@ -3,6 +3,10 @@
 #include <errno.h>
 #include <sys/socket.h>
 
+#include <utility>
+
+#include "net/tls_session.h"
+
 namespace weir::net {
 namespace {
 
@@ -14,7 +18,25 @@ Io result_of(ssize_t moved) {
 
 }  // namespace
 
+Transport::Transport(FileDescriptor fd) : fd_(std::move(fd)) {}
+Transport::Transport(Transport&& other) noexcept = default;
+Transport::~Transport() = default;
+
+Transport& Transport::operator=(Transport&& other) noexcept {
+  close();
+  fd_ = std::move(other.fd_);
+  place_ = std::move(other.place_);
+  tls_ = std::move(other.tls_);
+  return *this;
+}
+
+void Transport::speak(std::unique_ptr<TlsSession> tls) {
+  tls_ = std::move(tls);
+}
+
 Io Transport::read(char* into, std::size_t room) {
+  if (tls_) [[unlikely]]
+    return tls_->read(into, room);
   ssize_t size;
   do {
     size = ::recv(fd_.get(), into, room, 0);
@@ -24,6 +46,8 @@ Io Transport::read(char* into, std::size_t room) {
 }
 
 Io Transport::write(const char* bytes, std::size_t size) {
+  if (tls_) [[unlikely]]
+    return tls_->write(bytes, size);
   ssize_t taken;
   do {
     taken = ::send(fd_.get(), bytes, size, MSG_NOSIGNAL);
@@ -31,21 +55,27 @@ Io Transport::write(const char* bytes, std::size_t size) {
   return result_of(taken);
 }
 
-bool Transport::has_unread_event() const {
+bool Transport::has_unread_event() {
+  if (tls_) return tls_->has_unread_event();
   char byte;
   return ::recv(fd_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 ||
          (errno != EAGAIN && errno != EWOULDBLOCK);
 }
 
-void Transport::end_output() {
+bool Transport::end_output() {
+  if (tls_ && tls_->end_output().status == Io::Status::kWouldBlock) return false;
   ::shutdown(fd_.get(), SHUT_WR);
+  return true;
 }
 
 void Transport::close() {
+  tls_.reset();
+  const ClientPlace given_back = std::move(place_);
   const FileDescriptor ended = std::move(fd_);
 }
 
 void Transport::reset() {
+  if (tls_) tls_->abandon();
   const linger at_once{1, 0};
   setsockopt(fd_.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
   close();

@@ -1,4 +1,5 @@
-// Transport: the bytes of one connected stream socket, taken and given without waiting.
+// Transport: the bytes of one connected stream socket, taken and given without waiting; through TLS
+// where it is spoken.
 //
 // What sessions are built on: they read, write and end here, and need not know what lies below. Who
 // waits for a socket to be ready is net::Stream, or net::Connection, which has buffers too.
@@ -8,31 +9,33 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
+#include <memory>
 #include <utility>
 
+#include "net/client_places.h"
 #include "net/file_descriptor.h"
+#include "net/io.h"
 
 namespace weir::net {
 
-// What became of one read or write.
-struct Io {
-  enum class Status : std::uint8_t {
-    kMoved,       // `bytes` of them, at least one
-    kWouldBlock,  // nothing now
-    kEnded,       // reads: the peer has said its last byte, in good order
-    kFailed,      // the connection is broken
-  };
-
-  Status status = Status::kFailed;
-  std::size_t bytes = 0;
-};
+class TlsSession;
 
 class Transport {
  public:
   Transport() = default;
   // REQUIRES: `fd` is a connected stream socket, and non-blocking.
-  explicit Transport(FileDescriptor fd) : fd_(std::move(fd)) {}
+  explicit Transport(FileDescriptor fd);
+  Transport(Transport&& other) noexcept;
+  Transport& operator=(Transport&& other) noexcept;
+  ~Transport();
+
+  // From here on TLS is spoken. REQUIRES: `tls` is of this socket, and no byte has been moved.
+  void speak(std::unique_ptr<TlsSession> tls);
+  bool speaks_tls() const { return tls_ != nullptr; }
+  TlsSession& tls() { return *tls_; }
+
+  // Keeps the client's place until the connection is closed.
+  void hold(ClientPlace place) { place_ = std::move(place); }
 
   int fd() const { return fd_.get(); }
   bool is_open() const { return fd_.get() >= 0; }
@@ -40,13 +43,11 @@ class Transport {
   Io read(char* into, std::size_t room);
   Io write(const char* bytes, std::size_t size);
 
-  // Whether a read that did not fill its room has taken all there was.
-  bool short_read_is_all() const { return true; }
   // Whether the peer has closed, or sent something, that no read has told of yet. One system call.
-  bool has_unread_event() const;
+  bool has_unread_event();
 
-  // Tells the peer that nothing more comes.
-  void end_output();
+  // Tells the peer that nothing more comes. False when the socket does not take that yet.
+  bool end_output();
   // What is unsent is lost; the kernel still delivers what it has.
   void close();
   // Closes so that the peer learns that something went wrong.
@@ -54,6 +55,8 @@ class Transport {
 
  private:
   FileDescriptor fd_;
+  ClientPlace place_;
+  std::unique_ptr<TlsSession> tls_;  // goes before its socket
 };
 
 }  // namespace weir::net

@@ -11,6 +11,8 @@ namespace weir::policy {
 namespace {
 
 constexpr std::string_view kWants = "wants host:port, such as 127.0.0.1:8080 or [::1]:8080";
+constexpr std::string_view kUnix = "unix:";
+constexpr std::size_t kMaxPath = 107;  // what the kernel's address of a unix socket holds
 
 ScalarError wrong(std::string_view text, std::string_view why, std::size_t offset = 0) {
   return ScalarError{"is " + quote(text) + ", " + std::string(why), offset};
@@ -90,6 +92,21 @@ Parsed<Address> parse_host_port(std::string_view whole, std::size_t shift,
   return Address{std::string(host), *port};
 }
 
+// "unix:///run/weir.sock", or with one slash as others write it.
+Parsed<Address> parse_unix(std::string_view text) {
+  std::string_view path = text.substr(kUnix.size());
+  if (path.starts_with("//")) path.remove_prefix(2);
+  if (path.size() < 2 || path[0] != '/' || path.find('\0') != path.npos) {
+    return wrong(text, "wants an absolute path, such as unix:///run/weir.sock", kUnix.size());
+  }
+  if (path.size() > kMaxPath) {
+    return wrong(text, "whose path has more than 107 bytes, as many as a unix socket's may have");
+  }
+  Address address;
+  address.path = path;
+  return address;
+}
+
 }  // namespace
 
 bool is_host(std::string_view text) {
@@ -97,29 +114,39 @@ bool is_host(std::string_view text) {
 }
 
 Parsed<Address> parse_address(std::string_view text) {
+  if (text.starts_with(kUnix)) return parse_unix(text);
   return parse_host_port(text, 0, std::nullopt, kWants);
 }
 
-Parsed<Address> parse_http_url(std::string_view text) {
+Parsed<Upstream> parse_upstream(std::string_view text) {
   constexpr std::string_view kWantsUrl = "wants http://host:port";
-  constexpr std::string_view kScheme = "http://";
-  if (!text.starts_with(kScheme)) return wrong(text, kWantsUrl);
+  if (text.starts_with(kUnix)) {
+    Parsed<Address> address = parse_unix(text);
+    if (const auto* mistake = std::get_if<ScalarError>(&address)) return *mistake;
+    return Upstream{std::get<Address>(std::move(address)), "localhost"};
+  }
+  const bool tls = text.starts_with("https://");
+  const std::string_view scheme = tls ? "https://" : "http://";
+  if (!text.starts_with(scheme)) return wrong(text, kWantsUrl);
   if (text.find('@') != text.npos) {
     return ScalarError{"holds a user, which an upstream does not take: http://host:port"};
   }
   std::string_view authority = text;
   if (authority.ends_with('/')) authority.remove_suffix(1);
-  const std::size_t beyond = authority.find_first_of("/?#", kScheme.size());
+  const std::size_t beyond = authority.find_first_of("/?#", scheme.size());
   if (beyond != text.npos) {
     return wrong(text, "wants no path: requests keep the one that they came with", beyond);
   }
-  Parsed<Address> address = parse_host_port(authority, kScheme.size(), 80, kWantsUrl);
-  const auto* parsed = std::get_if<Address>(&address);
-  if (parsed != nullptr && parsed->port == 0) return wrong(text, "port 0 cannot be reached");
-  return address;
+  const std::uint16_t port = tls ? 443 : 80;
+  Parsed<Address> address = parse_host_port(authority, scheme.size(), port, kWantsUrl);
+  if (const auto* mistake = std::get_if<ScalarError>(&address)) return *mistake;
+  if (std::get<Address>(address).port == 0) return wrong(text, "port 0 cannot be reached");
+  return Upstream{std::get<Address>(std::move(address)),
+                  std::string(authority.substr(scheme.size())), tls};
 }
 
 bool is_loopback(const Address& address) {
+  if (address.is_unix()) return true;
   const auto ip = IpAddress::parse(address.host);
   if (!ip) return address.host == "localhost";
   if (ip->is_v4()) return ip->bytes()[0] == 127;
@@ -127,8 +154,14 @@ bool is_loopback(const Address& address) {
 }
 
 std::string Address::to_string() const {
+  if (is_unix()) return "unix://" + path;
   const bool brackets = host.find(':') != std::string::npos;
   return (brackets ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
+std::string Upstream::url() const {
+  if (address.is_unix()) return address.to_string();
+  return (tls ? "https://" : "http://") + authority;
 }
 
 }  // namespace weir::policy

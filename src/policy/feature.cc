@@ -11,7 +11,6 @@ struct NotYet {
 };
 
 constexpr std::array kNotYet{
-    NotYet{Feature::kProxyProtocol, "the PROXY protocol"},
     NotYet{Feature::kJwt, "identity from a JWT"},
     NotYet{Feature::kConcurrency, "the algorithm concurrency"},
     NotYet{Feature::kLeased, "the mode leased"},
@@ -20,9 +19,6 @@ constexpr std::array kNotYet{
     NotYet{Feature::kProblemJson, "a body of problem+json"},
     NotYet{Feature::kTemplateBody, "a body from a template file"},
     NotYet{Feature::kCors, "CORS on refusals"},
-    NotYet{Feature::kTls, "TLS on a listener"},
-    NotYet{Feature::kUnixSockets, "a unix socket"},
-    NotYet{Feature::kUpstreamTls, "TLS to the upstream"},
     NotYet{Feature::kManyUpstreams, "more than one upstream"},
     NotYet{Feature::kRoutes, "routing to several upstreams"},
     NotYet{Feature::kAdminState, "a file for changes made through the admin API"},

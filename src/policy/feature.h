@@ -16,7 +16,6 @@ namespace weir::policy {
 
 enum class Feature : std::uint8_t {
   kBuilt,  // everything that has no row
-  kProxyProtocol,
   kJwt,
   kConcurrency,
   kLeased,
@@ -25,9 +24,6 @@ enum class Feature : std::uint8_t {
   kProblemJson,
   kTemplateBody,
   kCors,
-  kTls,
-  kUnixSockets,
-  kUpstreamTls,
   kManyUpstreams,
   kRoutes,
   kResp,

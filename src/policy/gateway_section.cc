@@ -44,23 +44,35 @@ void read_upstream(Reader& reader, const Entry& entry, std::vector<Upstream>& ou
   const std::string* text = read_scalar(reader, entry, "http://host:port");
   if (text == nullptr) return;
   if (text->find('@') != std::string::npos) reader.hide(*entry.value);
-  if (text->starts_with("unix:")) {
-    reader.refuse_unbuilt(Feature::kUnixSockets, entry.value->at);
-    return;
-  }
-  std::string url = *text;
-  if (url.starts_with("https://")) {  // checked as if it were built, then refused
-    reader.refuse_unbuilt(Feature::kUpstreamTls, entry.value->at);
-    url.erase(4, 1);
-  }
-  Parsed<Address> address = parse_http_url(url);
-  if (const auto* error = std::get_if<ScalarError>(&address)) {
+  Parsed<Upstream> upstream = parse_upstream(*text);
+  if (const auto* error = std::get_if<ScalarError>(&upstream)) {
     reader.mistake(entry, *error);
     return;
   }
-  std::string authority = url.substr(std::string_view("http://").size());
-  if (authority.ends_with('/')) authority.pop_back();
-  out.push_back({std::get<Address>(std::move(address)), std::move(authority)});
+  out.push_back(std::get<Upstream>(std::move(upstream)));
+}
+
+constexpr std::array kUpstreamTlsFields{
+    Field<ClientTls>{{"ca", "path", "",
+                      "What the upstream's certificate must be signed by; left out: one of the "
+                      "system's authorities."},
+                     [](Reader& r, const Entry& e, ClientTls& t) { read_text(r, e, t.ca); }},
+    Field<ClientTls>{{"cert", "path", "", "The gateway's own certificate chain, PEM."},
+                     [](Reader& r, const Entry& e, ClientTls& t) { read_text(r, e, t.cert); }},
+    Field<ClientTls>{{"key", "path", "", "Its private key, PEM."},
+                     [](Reader& r, const Entry& e, ClientTls& t) { read_text(r, e, t.key); }},
+    Field<ClientTls>{
+        {"server_name", "host name", "",
+         "What the upstream's certificate must name; left out: the URL's host."},
+        [](Reader& r, const Entry& e, ClientTls& t) { read_text(r, e, t.server_name); }},
+};
+
+void read_upstream_tls(Reader& reader, const Entry& entry, Gateway& out) {
+  ClientTls& tls = out.upstream_tls;
+  read_fields<ClientTls>(reader, entry, kUpstreamTlsFields, tls);
+  if (tls.cert.empty() == tls.key.empty()) return;
+  reader.mistake(entry.at, tls.cert.empty() ? "upstream_tls has a key and no cert, wants both"
+                                            : "upstream_tls has a cert and no key, wants both");
 }
 
 void read_upstreams(Reader& reader, const Entry& entry, Gateway& out) {
@@ -96,19 +108,13 @@ void read_routes(Reader& reader, const Entry& entry, Gateway&) {
   }
 }
 
-void read_proxy_protocol(Reader& reader, const Entry& entry, Gateway&) {
-  bool wanted = false;
-  if (read_bool(reader, entry, wanted) && wanted) {
-    reader.refuse_unbuilt(Feature::kProxyProtocol, entry.at);
-  }
-}
-
-constexpr std::array kGatewayFields{
-    Field<Gateway>{{"listen", "host:port", kRequired, "Where clients connect."},
-                   [](Reader& r, const Entry& e, Gateway& g) { read_listen(r, e, g.listen); }},
+constexpr auto kGatewayFields = with_listener_fields<Gateway>(std::array{
     Field<Gateway>{{"upstream", "URL, or a list of them (several: not yet)", kRequired,
-                    "Where admitted requests go: `http://host:port`."},
+                    "Where admitted requests go: `http://host:port`, `https://host:port` or "
+                    "`unix:///path`."},
                    read_upstreams},
+    Field<Gateway>{{"upstream_tls", "a mapping, see below", "", "TLS to an `https://` upstream."},
+                   read_upstream_tls},
     Field<Gateway>{{"timeouts", "a mapping, see below", "", "How long each phase may take."},
                    read_timeouts},
     Field<Gateway>{{"max_header_bytes", "whole number, 1024 to 1048576", "65536",
@@ -121,15 +127,10 @@ constexpr std::array kGatewayFields{
                    [](Reader& r, const Entry& e, Gateway& g) {
                      read_number(r, e, g.max_headers, {8, 1000});
                    }},
-    Field<Gateway>{{"tls", "a mapping, see below", "", "Serves HTTPS.", Feature::kTls},
-                   read_tls<Gateway>},
-    Field<Gateway>{{"proxy_protocol", "true or false", "false",
-                    "Connections begin with a PROXY protocol header (true: not yet)."},
-                   read_proxy_protocol},
     Field<Gateway>{{"routes", "list of routes, see below", "",
                     "Other upstreams for some hosts and paths.", Feature::kRoutes},
                    read_routes},
-};
+});
 
 }  // namespace
 
@@ -140,6 +141,7 @@ void read_gateway(Reader& reader, const Entry& entry, Policy& out) {
 void document_gateway(std::vector<SectionDoc>& out) {
   out.push_back(document<Gateway>("gateway", "", kGatewayFields));
   out.push_back(document<GatewayTimeouts>("gateway.timeouts", "", kTimeoutFields));
+  out.push_back(document<ClientTls>("gateway.upstream_tls", "", kUpstreamTlsFields));
   out.push_back(document<Route>("gateway.routes[]", "", kRouteFields));
 }
 

@@ -53,9 +53,6 @@ void read_client_ip(Reader& reader, const Entry& entry, Identity& out) {
   const int index = read_word(reader, entry, words);
   if (index < 0 || words[static_cast<std::size_t>(index)] == "header:NAME") return;
   out.client_ip = kClientIpWords[static_cast<std::size_t>(index)].second;
-  if (out.client_ip == ClientIpSource::kProxyProtocol) {
-    reader.refuse_unbuilt(Feature::kProxyProtocol, entry.value->at);
-  }
 }
 
 void read_proxies(Reader& reader, const Entry& entry, Identity& out) {

@@ -9,66 +9,74 @@
 namespace weir::policy {
 namespace {
 
-struct Tls {
-  std::string cert;
-  std::string key;
-  std::string client_ca;
+constexpr std::array kCertificateFields{
+    Field<Certificate>{{"cert", "path", kRequired, "The certificate chain, PEM."},
+                       [](Reader& r, const Entry& e, Certificate& c) { read_text(r, e, c.cert); }},
+    Field<Certificate>{{"key", "path", kRequired, "Its private key, PEM."},
+                       [](Reader& r, const Entry& e, Certificate& c) { read_text(r, e, c.key); }},
 };
 
+void read_certificates(Reader& reader, const Entry& entry, Tls& out) {
+  for (const Entry& item : read_items(reader, entry, "a list of { cert, key }")) {
+    Certificate certificate;
+    read_fields<Certificate>(reader, item, kCertificateFields, certificate);
+    out.certificates.push_back(std::move(certificate));
+  }
+}
+
+// The certificate of `tls` itself stands first.
 constexpr std::array kTlsFields{
     Field<Tls>{{"cert", "path", kRequired, "The certificate chain, PEM."},
-               [](Reader& r, const Entry& e, Tls& t) { read_text(r, e, t.cert); }},
+               [](Reader& r, const Entry& e, Tls& t) { read_text(r, e, t.certificates[0].cert); }},
     Field<Tls>{{"key", "path", kRequired, "Its private key, PEM."},
-               [](Reader& r, const Entry& e, Tls& t) { read_text(r, e, t.key); }},
-    Field<Tls>{{"client_ca", "path", "", "What clients' certificates must be signed by."},
+               [](Reader& r, const Entry& e, Tls& t) { read_text(r, e, t.certificates[0].key); }},
+    Field<Tls>{{"client_ca", "path", "",
+                "What clients' certificates must be signed by; left out: they need none."},
                [](Reader& r, const Entry& e, Tls& t) { read_text(r, e, t.client_ca); }},
+    Field<Tls>{{"certificates", "list of { cert, key }", "",
+                "Further ones: a client that names one of their hosts (SNI) gets it."},
+               read_certificates},
 };
 
-constexpr KeyDoc kListenKey{"listen", "host:port", kRequired, "Where callers connect."};
 constexpr KeyDoc kTokenKey{
     "token",         "text",
     "\"\"",          "What callers send as `Authorization: Bearer TOKEN`; empty for none.",
     Feature::kBuilt, true};
-constexpr KeyDoc kTlsKey{"tls", "a mapping, see below", "", "Serves TLS.", Feature::kTls};
 
-constexpr std::array kApiFields{
-    Field<Api>{kListenKey, [](Reader& r, const Entry& e, Api& a) { read_listen(r, e, a.listen); }},
+constexpr auto kApiFields = with_listener_fields<Api>(std::array{
     Field<Api>{kTokenKey, [](Reader& r, const Entry& e, Api& a) { read_token(r, e, a.token); }},
     Field<Api>{
         {"adhoc", "true or false", "false",
          "Callers may bring numbers of their own: `{\"key\":\"user:1\",\"rate\":\"10/60s\"}`."},
         [](Reader& r, const Entry& e, Api& a) { read_bool(r, e, a.adhoc); }},
-    Field<Api>{kTlsKey, read_tls<Api>},
-};
+});
 
 void read_state(Reader& reader, const Entry& entry, Admin&) {
   std::string unused;
   read_text(reader, entry, unused);
 }
 
-constexpr std::array kAdminFields{
-    Field<Admin>{kListenKey,
-                 [](Reader& r, const Entry& e, Admin& a) { read_listen(r, e, a.listen); }},
+constexpr auto kAdminFields = with_listener_fields<Admin>(std::array{
     Field<Admin>{kTokenKey, [](Reader& r, const Entry& e, Admin& a) { read_token(r, e, a.token); }},
     Field<Admin>{
         {"state", "path", "", "Keeps changes made through the admin API.", Feature::kAdminState},
         read_state},
-    Field<Admin>{kTlsKey, read_tls<Admin>},
-};
+});
 
-constexpr std::array kRespFields{
-    Field<Resp>{kListenKey,
-                [](Reader& r, const Entry& e, Resp& o) { read_listen(r, e, o.listen); }},
+constexpr auto kRespFields = with_listener_fields<Resp>(std::array{
     Field<Resp>{{"password", "text", "\"\"", "What clients send with AUTH.", Feature::kBuilt, true},
                 [](Reader& r, const Entry& e, Resp& o) { read_token(r, e, o.password); }},
-    Field<Resp>{kTlsKey, read_tls<Resp>},
-};
+});
 
 // What read_renames needs of the policy beside its own section.
 struct GrpcDraft {
   Grpc* out = nullptr;
   const std::vector<std::string>* declared = nullptr;
 };
+
+Listener& listener_of(GrpcDraft& draft) {
+  return *draft.out;
+}
 
 // `attributes: { remote_address: ip }`
 void read_renames(Reader& reader, const Entry& entry, GrpcDraft& draft) {
@@ -88,32 +96,25 @@ void read_renames(Reader& reader, const Entry& entry, GrpcDraft& draft) {
   }
 }
 
-constexpr std::array kGrpcFields{
-    Field<GrpcDraft>{kListenKey, [](Reader& r, const Entry& e,
-                                    GrpcDraft& d) { read_listen(r, e, d.out->listen); }},
+constexpr auto kGrpcFields = with_listener_fields<GrpcDraft>(std::array{
     Field<GrpcDraft>{{"attributes", "mapping of descriptor keys to attributes", "{}",
                       "Renames descriptor keys: `{ remote_address: ip }`."},
                      read_renames},
     Field<GrpcDraft>{
         {"atomic", "true or false", "false", "All descriptors of a call are charged, or none is."},
         [](Reader& r, const Entry& e, GrpcDraft& d) { read_bool(r, e, d.out->atomic); }},
-    Field<GrpcDraft>{kTlsKey, read_tls<GrpcDraft>},
-};
+});
 
 }  // namespace
 
-void read_listen(Reader& reader, const Entry& entry, Address& out) {
+void read_listen(Reader& reader, const Entry& entry, Listener& out) {
   const std::string* text = read_scalar(reader, entry, "host:port");
   if (text == nullptr) return;
-  if (text->starts_with("unix:") || text->starts_with('/')) {
-    reader.refuse_unbuilt(Feature::kUnixSockets, entry.value->at);
-    return;
-  }
   Parsed<Address> parsed = parse_address(*text);
   if (const auto* error = std::get_if<ScalarError>(&parsed)) {
     reader.mistake(entry, *error);
   } else {
-    out = std::get<Address>(std::move(parsed));
+    out.listen = std::get<Address>(std::move(parsed));
   }
 }
 
@@ -131,9 +132,22 @@ void read_token(Reader& reader, const Entry& entry, std::string& out) {
   out = *text;
 }
 
-void read_tls(Reader& reader, const Entry& entry) {
-  Tls unused;
-  read_fields<Tls>(reader, entry, kTlsFields, unused);
+void read_tls(Reader& reader, const Entry& entry, Listener& out) {
+  Tls& tls = out.tls.emplace();
+  tls.certificates.emplace_back();
+  read_fields<Tls>(reader, entry, kTlsFields, tls);
+}
+
+void read_proxy_protocol(Reader& reader, const Entry& entry, Listener& out) {
+  read_bool(reader, entry, out.proxy_protocol);
+}
+
+void read_max_connections(Reader& reader, const Entry& entry, Listener& out) {
+  read_number(reader, entry, out.max_connections, {1, 1'000'000});
+}
+
+void read_max_per_client(Reader& reader, const Entry& entry, Listener& out) {
+  read_number(reader, entry, out.max_connections_per_client, {1, 1'000'000});
 }
 
 void read_api(Reader& reader, const Entry& entry, Policy& out) {
@@ -144,11 +158,12 @@ void read_admin(Reader& reader, const Entry& entry, Policy& out) {
   Admin& admin = out.admin.emplace();
   const std::size_t before = reader.mistakes();
   read_fields<Admin>(reader, entry, kAdminFields, admin);
-  const bool open = admin.token.empty() && !admin.listen.host.empty();
+  const bool open = admin.token.empty() && !admin.checks_clients() && !admin.listen.host.empty();
   if (reader.mistakes() == before && open && !is_loopback(admin.listen)) {
-    reader.mistake(entry.at, "admin listens on " + admin.listen.to_string() +
-                                 " without a token: whoever reaches it could see keys and change "
-                                 "limits; set admin.token, or listen on 127.0.0.1");
+    reader.mistake(entry.at,
+                   "admin listens on " + admin.listen.to_string() +
+                       " without a token: whoever reaches it could see keys and change "
+                       "limits; set admin.token or admin.tls.client_ca, or listen on 127.0.0.1");
   }
 }
 
@@ -156,11 +171,12 @@ void read_resp(Reader& reader, const Entry& entry, Policy& out) {
   Resp& resp = out.resp.emplace();
   const std::size_t before = reader.mistakes();
   read_fields<Resp>(reader, entry, kRespFields, resp);
-  if (reader.mistakes() == before && resp.password.empty() && !is_loopback(resp.listen)) {
+  const bool open = resp.password.empty() && !resp.checks_clients();
+  if (reader.mistakes() == before && open && !is_loopback(resp.listen)) {
     reader.doubt(entry.at,
                  "resp listens on " + resp.listen.to_string() +
                      " without a password: whoever reaches it can take tokens",
-                 "set resp.password, or listen on 127.0.0.1");
+                 "set resp.password or resp.tls.client_ca, or listen on 127.0.0.1");
   }
 }
 
@@ -168,11 +184,12 @@ void read_grpc(Reader& reader, const Entry& entry, Policy& out) {
   GrpcDraft draft{&out.grpc.emplace(), &out.attributes};
   const std::size_t before = reader.mistakes();
   read_fields<GrpcDraft>(reader, entry, kGrpcFields, draft);
-  if (reader.mistakes() == before && !is_loopback(out.grpc->listen)) {
+  const bool open = !out.grpc->checks_clients() && !is_loopback(out.grpc->listen);
+  if (reader.mistakes() == before && open) {
     reader.doubt(entry.at,
                  "grpc listens on " + out.grpc->listen.to_string() +
                      ", and whoever reaches it can take tokens",
-                 "listen on 127.0.0.1, or let only your proxies reach it");
+                 "set grpc.tls.client_ca, listen on 127.0.0.1, or let only your proxies reach it");
   }
 }
 

@@ -161,12 +161,48 @@ struct Paths {
 struct Address {
   std::string host;  // an IP address or a name; without brackets
   std::uint16_t port = 0;
-  std::string to_string() const;  // brackets around IPv6
+  std::string path{};  // not empty: a unix socket, in place of the two
+
+  bool is_unix() const { return !path.empty(); }
+  std::string to_string() const;  // brackets around IPv6; "unix:///run/weir.sock"
 };
 
 struct Upstream {
   Address address;
   std::string authority;  // what was written, for messages
+  bool tls = false;
+  std::string url() const;  // "https://example.org"
+};
+
+struct Certificate {
+  std::string cert;  // paths of PEM files
+  std::string key;
+};
+
+// TLS on a listener.
+struct Tls {
+  std::vector<Certificate> certificates;  // the first for who names no host, or an unknown one
+  std::string client_ca;                  // empty: clients need no certificate
+};
+
+// TLS towards somebody; empty: the system's authorities, no certificate of ours, the host's name.
+struct ClientTls {
+  std::string ca;
+  std::string cert;
+  std::string key;
+  std::string server_name;
+};
+
+// What every listener has.
+struct Listener {
+  Address listen;
+  std::optional<Tls> tls;
+  bool proxy_protocol = false;
+  std::uint32_t max_connections = 0;             // 0: half of the limit of open files
+  std::uint32_t max_connections_per_client = 0;  // 0: no bound
+
+  // Whether a client's certificate is checked.
+  bool checks_clients() const { return tls && !tls->client_ca.empty(); }
 };
 
 // How long the gateway waits, phase by phase. 0 is never allowed: nothing waits for ever.
@@ -179,33 +215,29 @@ struct GatewayTimeouts {
   Duration drain = std::chrono::seconds(30);     // SIGTERM to the last connection closed
 };
 
-struct Gateway {
-  Address listen;
+struct Gateway : Listener {
   std::vector<Upstream> upstreams;
+  ClientTls upstream_tls;
   GatewayTimeouts timeouts;
   std::uint32_t max_header_bytes = 64 * 1024;
   std::uint32_t max_headers = 100;
 };
 
-struct Api {
-  Address listen;
+struct Api : Listener {
   std::string token;
   bool adhoc = false;  // callers may bring their own numbers
 };
 
-struct Resp {
-  Address listen;
+struct Resp : Listener {
   std::string password;  // empty: none is needed
 };
 
-struct Grpc {
-  Address listen;
+struct Grpc : Listener {
   std::map<std::string, Attribute> attributes;  // descriptor keys that mean another attribute
   bool atomic = false;                          // all descriptors of a call are charged, or none is
 };
 
-struct Admin {
-  Address listen;
+struct Admin : Listener {
   std::string token;
 };
 

@@ -222,8 +222,8 @@ class Printer {
     websocket(policy.websocket);
     paths(policy.paths);
     if (policy.gateway) gateway(*policy.gateway);
-    if (policy.api) listener("api", policy.api->listen, policy.api->token);
-    if (policy.admin) listener("admin", policy.admin->listen, policy.admin->token);
+    if (policy.api) listener("api", *policy.api, policy.api->token);
+    if (policy.admin) listener("admin", *policy.admin, policy.admin->token);
     metrics(policy.metrics);
     log(policy.log);
     return std::move(out_);
@@ -246,8 +246,9 @@ class Printer {
     line("  ", "prefix", text(value.prefix));
     line("  ", "max_keys", std::to_string(value.max_keys));
     if (!value.snapshot) return;
-    line("  ", "snapshot", "{ file: " + text(value.snapshot->file) +
-                               ", every: " + format_duration(value.snapshot->every) + " }");
+    line("  ", "snapshot",
+         "{ file: " + text(value.snapshot->file) +
+             ", every: " + format_duration(value.snapshot->every) + " }");
   }
 
   void identity(const Identity& value) {
@@ -355,10 +356,10 @@ class Printer {
 
   void gateway(const Gateway& value) {
     out_ += "gateway:\n";
-    line("  ", "listen", text(value.listen.to_string()));
-    line("  ", "upstream", list(value.upstreams, [](const Upstream& upstream) {
-           return text("http://" + upstream.authority);
-         }));
+    common(value);
+    line("  ", "upstream",
+         list(value.upstreams, [](const Upstream& upstream) { return text(upstream.url()); }));
+    upstream_tls(value.upstream_tls);
     line("  ", "max_header_bytes", std::to_string(value.max_header_bytes));
     line("  ", "max_headers", std::to_string(value.max_headers));
     out_ += "  timeouts:\n";
@@ -369,9 +370,51 @@ class Printer {
     for (const auto& [name, duration] : rows) line("    ", name, format_duration(duration));
   }
 
-  void listener(std::string_view name, const Address& listen, const std::string& token) {
+  void upstream_tls(const ClientTls& value) {
+    std::string all;
+    const std::pair<std::string_view, const std::string&> rows[] = {
+        {"ca", value.ca},
+        {"cert", value.cert},
+        {"key", value.key},
+        {"server_name", value.server_name}};
+    for (const auto& [name, file] : rows) {
+      if (file.empty()) continue;
+      all.append(all.empty() ? "{ " : ", ").append(name).append(": ").append(text(file));
+    }
+    if (!all.empty()) line("  ", "upstream_tls", all + " }");
+  }
+
+  // What every listener has.
+  void common(const Listener& value) {
+    line("  ", "listen", text(value.listen.to_string()));
+    if (value.tls) tls(*value.tls);
+    line("  ", "proxy_protocol", word(value.proxy_protocol));
+    const std::pair<std::string_view, std::uint32_t> bounds[] = {
+        {"max_connections", value.max_connections},
+        {"max_connections_per_client", value.max_connections_per_client}};
+    for (const auto& [name, bound] : bounds) {
+      if (bound != 0) line("  ", name, std::to_string(bound));
+    }
+  }
+
+  void tls(const Tls& value) {
+    const auto pair = [](const Certificate& one) {
+      return "cert: " + text(one.cert) + ", key: " + text(one.key);
+    };
+    std::string all = "{ " + pair(value.certificates[0]);
+    if (!value.client_ca.empty()) all += ", client_ca: " + text(value.client_ca);
+    const std::vector<Certificate> further(value.certificates.begin() + 1,
+                                           value.certificates.end());
+    if (!further.empty()) {
+      all += ", certificates: " +
+             list(further, [&](const Certificate& one) { return "{ " + pair(one) + " }"; });
+    }
+    line("  ", "tls", all + " }");
+  }
+
+  void listener(std::string_view name, const Listener& value, const std::string& token) {
     out_.append(name).append(":\n");
-    line("  ", "listen", text(listen.to_string()));
+    common(value);
     line("  ", "token", token.empty() || options_.show_secrets ? text(token) : "\"***\"");
   }
 

@@ -109,6 +109,13 @@ class Doubts {
                     "read, every client is its connection's peer",
                     "list the proxies in front under trusted_proxies, or write client_ip: peer");
     }
+    if (identity.client_ip == ClientIpSource::kProxyProtocol && policy_.gateway &&
+        !policy_.gateway->proxy_protocol) {
+      reader_.doubt(place_of(node, "client_ip"),
+                    "client_ip is proxy-protocol, but gateway.proxy_protocol is false: every "
+                    "client is its connection's peer",
+                    "write gateway.proxy_protocol: true");
+    }
     for (const IpPrefix& block : identity.trusted_proxies) {
       if (!block.to_string().ends_with("/0")) continue;
       reader_.doubt(place_of(node, "trusted_proxies"),
@@ -134,7 +141,13 @@ class Doubts {
   }
 
   void listeners() {
-    if (policy_.api) listener("api", policy_.api->listen, policy_.api->token);
+    if (policy_.api) open_to_all("api", *policy_.api, policy_.api->token);
+    if (!policy_.identity.trusted_proxies.empty()) return;
+    if (policy_.gateway) nobody_may_connect("gateway", *policy_.gateway);
+    if (policy_.api) nobody_may_connect("api", *policy_.api);
+    if (policy_.resp) nobody_may_connect("resp", *policy_.resp);
+    if (policy_.grpc) nobody_may_connect("grpc", *policy_.grpc);
+    if (policy_.admin) nobody_may_connect("admin", *policy_.admin);
   }
 
   void store() {
@@ -240,14 +253,28 @@ class Doubts {
     }
   }
 
-  void listener(std::string_view section, const Address& listen, const std::string& token) {
+  // REQUIRES: there are no trusted proxies.
+  void nobody_may_connect(std::string_view section, const Listener& listener) {
+    const Entry* entry = root_.find(section);
+    if (!listener.proxy_protocol || entry == nullptr) return;
+    reader_.doubt(place_of(*entry->value, "proxy_protocol"),
+                  std::string(section) +
+                      ".proxy_protocol is true, but trusted_proxies is empty: every connection is "
+                      "closed",
+                  "list the proxies in front under identity.trusted_proxies");
+  }
+
+  void open_to_all(std::string_view section, const Listener& listener, const std::string& token) {
+    const Address& listen = listener.listen;
     if (listen.host.empty() || !token.empty() || is_loopback(listen)) return;
+    if (listener.checks_clients()) return;
     const Entry* entry = root_.find(section);
     if (entry == nullptr || entry->value->kind != Node::Kind::kMapping) return;
     reader_.doubt(place_of(*entry->value, "listen"),
                   std::string(section) + " listens on " + listen.to_string() +
                       " without a token: whoever reaches it can use it",
-                  "set " + std::string(section) + ".token, or listen on 127.0.0.1");
+                  "set " + std::string(section) + ".token or " + std::string(section) +
+                      ".tls.client_ca, or listen on 127.0.0.1");
   }
 
   void secret_in_file(const Entry& entry) {

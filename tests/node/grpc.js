@@ -1,5 +1,6 @@
-// @grpc/grpc-js against weir's gRPC listener: node grpc.js PORT
+// @grpc/grpc-js against weir's gRPC listener: node grpc.js PORT [CA [CERT KEY]]
 const assert = require('node:assert');
+const fs = require('node:fs');
 const path = require('node:path');
 const grpc = require('@grpc/grpc-js');
 const loader = require('@grpc/proto-loader');
@@ -7,8 +8,10 @@ const loader = require('@grpc/proto-loader');
 const shapes = grpc.loadPackageDefinition(loader.loadSync(path.join(__dirname, 'rls.proto'), {
   keepCase: true, enums: String, longs: Number, defaults: true }));
 const { RateLimitService } = shapes.envoy.service.ratelimit.v3;
-const client = new RateLimitService(`127.0.0.1:${process.argv[2]}`,
-  grpc.credentials.createInsecure());
+const [port, ...files] = process.argv.slice(2);
+const [ca, cert, key] = files.map((file) => fs.readFileSync(file));
+const client = new RateLimitService(`127.0.0.1:${port}`,
+  ca ? grpc.credentials.createSsl(ca, key, cert) : grpc.credentials.createInsecure());
 
 const call = (request, method = 'ShouldRateLimit', options = {}) =>
   new Promise((resolve) => client[method](request, options,

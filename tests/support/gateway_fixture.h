@@ -55,12 +55,19 @@ class GatewayTest : public ::testing::Test {
     policy_.limits.push_back(limit);
   }
 
+  net::ListenOptions listen_options() const {
+    net::ListenOptions options;
+    options.name = "gateway";
+    options.listen = {policy_.gateway->listen.host, policy_.gateway->listen.port};
+    return options;
+  }
+
   // Puts policy_ in force and starts the gateway.
   void start() { start(engine_); }
   void start(engine::Engine& engine) {
     const auto installed = engine.install(policy_);
     ASSERT_TRUE(installed) << installed.error().message;
-    auto opened = Gateway::open(loops_, engine, clock_, registry_, *policy_.gateway);
+    auto opened = Gateway::open(loops_, listen_options(), engine, clock_, registry_);
     ASSERT_TRUE(opened) << opened.error().message;
     gateway_ = std::move(*opened);
     gateway_->start();

@@ -7,8 +7,8 @@ namespace weir::demo {
 
 Result<std::unique_ptr<net::Server>> open(net::Loops& loops, net::ListenAddress listen) {
   http::Options options;
-  options.name = "demo";
-  options.listen = std::move(listen);
+  options.listener.name = "demo";
+  options.listener.listen = std::move(listen);
   return http::open(loops, std::move(options), answer);
 }
 

@@ -94,7 +94,7 @@ void append_origin(std::string& out, const http1::RequestHead& head,
     host = head.headers.find("x-forwarded-host");
   }
   out.append("\r\nX-Forwarded-Proto: ");
-  out.append(proto ? proto.value : "http");
+  out.append(proto ? proto.value : context.tls ? "https" : "http");
   const std::string_view named = host ? host.value : head.host;
   if (!named.empty()) {
     out.append("\r\nX-Forwarded-Host: ");

@@ -27,6 +27,7 @@ struct RequestContext {
   std::string_view path;  // in normal form
   std::string_view peer;  // the address at the other end of the connection, as text
   bool peer_trusted = false;
+  bool tls = false;           // spoken on the client's connection
   std::string_view upstream;  // host:port, for HTTP/1.0 requests that name no host
   bool upgrade = false;       // pass the wish for another protocol on
   bool plain_frames = false;  // without extensions, which change what stands in a frame

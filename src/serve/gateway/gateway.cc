@@ -6,19 +6,17 @@
 
 namespace weir::gateway {
 
-Result<std::unique_ptr<Gateway>> Gateway::open(net::Loops& loops, engine::Engine& engine,
-                                               const Clock& clock, metrics::Registry& registry,
-                                               const policy::Gateway& section) {
+Result<std::unique_ptr<Gateway>> Gateway::open(net::Loops& loops, net::ListenOptions listener,
+                                               engine::Engine& engine, const Clock& clock,
+                                               metrics::Registry& registry) {
   std::unique_ptr<Gateway> gateway(new Gateway(registry, clock));
   for (std::size_t i = 0; i < loops.size(); ++i) {
-    gateway->workers_.push_back(
-        std::make_unique<Worker>(loops.at(i), engine, clock, gateway->counters_));
+    gateway->workers_.push_back(std::make_unique<Worker>(
+        loops.at(i), engine, clock, gateway->counters_, gateway->upstream_tls_));
   }
-  net::Server::Options options;
-  options.name = "gateway";
-  options.listen = {section.listen.host, section.listen.port};
+  listener.tls_protocol = "http/1.1";
   Result<std::unique_ptr<net::Server>> server = net::Server::open(
-      loops, std::move(options),
+      loops, std::move(listener),
       [&workers = gateway->workers_](net::Loop& loop, net::SessionSet& sessions,
                                      net::Transport transport, const IpAddress& peer) {
         Session::start(*workers[loop.index()], sessions, std::move(transport), peer);

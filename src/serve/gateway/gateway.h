@@ -24,13 +24,13 @@ namespace weir::gateway {
 
 class Gateway {
  public:
-  // Listens where `section` says; accepts nothing before start().
-  // REQUIRES: from start() on the engine has a policy with a `gateway` section; all arguments but
-  // `section` outlive the gateway.
+  // Accepts nothing before start().
+  // REQUIRES: from start() on the engine has a policy with a `gateway` section, and
+  // load_upstream_tls() has read what it names; what is referred to outlives the gateway.
   // ERRORS: kIo, kInvalid: the address cannot be listened on; the message names it.
-  static Result<std::unique_ptr<Gateway>> open(net::Loops& loops, engine::Engine& engine,
-                                               const Clock& clock, metrics::Registry& registry,
-                                               const policy::Gateway& section);
+  static Result<std::unique_ptr<Gateway>> open(net::Loops& loops, net::ListenOptions listener,
+                                               engine::Engine& engine, const Clock& clock,
+                                               metrics::Registry& registry);
 
   // REQUIRES: the loops are stopped, or were never started.
   ~Gateway() = default;
@@ -40,14 +40,22 @@ class Gateway {
   void drain(Duration within, std::function<void()> done) {
     server_->drain(within, std::move(done));
   }
+  // Reads what the policy names of TLS towards upstreams; before it is put in force, or when a file
+  // has changed. ERRORS: kInvalid, naming the file; what was in force stays.
+  Result<bool> load_upstream_tls(const policy::Gateway& settings) {
+    return upstream_tls_.load(settings);
+  }
+
+  net::Server& server() { return *server_; }
+  const net::Server& server() const { return *server_; }
   std::uint16_t port() const { return server_->port(); }
-  std::string address() const { return server_->address(); }
   std::size_t connections() const { return server_->connections(); }
 
  private:
   Gateway(metrics::Registry& registry, const Clock& clock) : counters_(registry, clock) {}
 
   Counters counters_;
+  UpstreamTls upstream_tls_;
   std::vector<std::unique_ptr<Worker>> workers_;  // one a loop
   std::unique_ptr<net::Server> server_;           // ends its sessions before the workers go
 };

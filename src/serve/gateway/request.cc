@@ -100,7 +100,8 @@ void Session::admit(const engine::CompiledPolicy& compiled) {
   context.path = facts_->upstream_path();
   context.peer = peer_text_;
   context.peer_trusted = policy::is_trusted(policy.identity, peer_);
-  context.upstream = target_->name();
+  context.tls = client_->speaks_tls();
+  context.upstream = target_->target().authority;
   context.upgrade = traits_.upgrade;
   watch(compiled);
   context.plain_frames = traits_.plain_frames;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "net/unix_socket.h"
+
 namespace weir::gateway {
 
 // ---- ConnectAttempt
@@ -11,6 +13,7 @@ void ConnectAttempt::cancel() {
   owner_ = nullptr;
   net::SystemError ignored;
   socket_.close(ignored);
+  if (opening_) opening_->close();
 }
 
 void ConnectAttempt::fail(const std::string& why, bool resolved) {
@@ -48,10 +51,34 @@ void ConnectAttempt::try_next(net::SystemError last) {
     if (failed) return self->try_next(failed);
     net::SystemError ignored;
     self->socket_.native_non_blocking(true, ignored);
-    net::Transport transport(net::FileDescriptor(self->socket_.release(ignored)));
-    Owner* const owner = std::exchange(self->owner_, nullptr);
-    owner->on_connected(new net::Connection(self->loop_, std::move(transport), self->max_input_));
+    self->connected(net::Transport(net::FileDescriptor(self->socket_.release(ignored))));
   });
+}
+
+void ConnectAttempt::start_unix() {
+  if (owner_ == nullptr) return;
+  Result<net::FileDescriptor> socket = net::connect_unix_socket(target_.path);
+  if (!socket) return fail(socket.error().message, true);
+  connected(net::Transport(std::move(*socket)));
+}
+
+void ConnectAttempt::connected(net::Transport transport) {
+  if (!tls_) return on_open(std::move(transport), std::nullopt);
+  auto session = tls_->connect(transport.fd(), target_.host);
+  if (!session) return fail("no memory for TLS", true);
+  transport.speak(std::move(session));
+  opening_ = new net::Opening(loop_, *this, std::move(transport), false);
+  opening_->start();
+}
+
+void ConnectAttempt::on_open(net::Transport transport, const std::optional<IpAddress>&) {
+  if (Owner* const owner = std::exchange(owner_, nullptr)) {
+    owner->on_connected(new net::Connection(loop_, std::move(transport), max_input_));
+  }
+}
+
+void ConnectAttempt::on_open_failed(net::Opening::Stage, const std::string& why) {
+  fail("TLS: " + why, true);
 }
 
 // ---- Upstream
@@ -90,9 +117,10 @@ class Upstream::Idle final : public net::Connection::Owner {
   net::Deadline deadline_;
 };
 
-Upstream::Upstream(net::Loop& loop, policy::Upstream target)
+Upstream::Upstream(net::Loop& loop, policy::Upstream target, const UpstreamTls& tls)
     : loop_(loop),
       target_(std::move(target)),
+      tls_(tls),
       name_(target_.address.to_string()),
       addresses_(loop, target_.address.host, target_.address.port) {}
 
@@ -138,7 +166,12 @@ void Upstream::give_back(net::ConnectionPtr connection) {
 }
 
 ConnectAttemptPtr Upstream::connect(ConnectAttempt::Owner& owner, std::size_t max_input) {
-  ConnectAttemptPtr attempt(new ConnectAttempt(loop_, owner, max_input));
+  ConnectAttemptPtr attempt(
+      new ConnectAttempt(loop_, owner, max_input, target_, target_.tls ? tls_.current() : nullptr));
+  if (target_.address.is_unix()) {
+    loop_.post([attempt] { attempt->start_unix(); });
+    return attempt;
+  }
   const std::size_t first = next_address_++;
   addresses_.get([attempt, first, &loop = loop_](const Result<std::vector<net::Endpoint>>& found) {
     // Posted: addresses that are known are given at once, and the owner is not to hear before
@@ -153,10 +186,12 @@ ConnectAttemptPtr Upstream::connect(ConnectAttempt::Owner& owner, std::size_t ma
 void Upstreams::update(const std::vector<policy::Upstream>& targets) {
   std::vector<UpstreamPtr> kept;
   for (const policy::Upstream& target : targets) {
-    const auto same = std::find_if(
-        upstreams_.begin(), upstreams_.end(),
-        [&](const UpstreamPtr& known) { return known->name() == target.address.to_string(); });
-    kept.push_back(same != upstreams_.end() ? *same : UpstreamPtr(new Upstream(loop_, target)));
+    const auto same =
+        std::find_if(upstreams_.begin(), upstreams_.end(), [&](const UpstreamPtr& known) {
+          return known->name() == target.address.to_string() && known->target().tls == target.tls;
+        });
+    kept.push_back(same != upstreams_.end() ? *same
+                                            : UpstreamPtr(new Upstream(loop_, target, tls_)));
   }
   upstreams_ = std::move(kept);
 }

@@ -11,19 +11,23 @@
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <boost/smart_ptr/intrusive_ref_counter.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "net/connection.h"
 #include "net/host_addresses.h"
 #include "net/loop.h"
+#include "net/opening.h"
 #include "policy/policy.h"
+#include "serve/gateway/upstream_tls.h"
 
 namespace weir::gateway {
 
 // A connection on its way. cancel() ends it; then its owner hears nothing more.
-class ConnectAttempt
-    : public boost::intrusive_ref_counter<ConnectAttempt, boost::thread_unsafe_counter> {
+class ConnectAttempt final
+    : public boost::intrusive_ref_counter<ConnectAttempt, boost::thread_unsafe_counter>,
+      private net::Opening::Owner {
  public:
   class Owner {
    public:
@@ -35,24 +39,38 @@ class ConnectAttempt
     ~Owner() = default;
   };
 
-  ConnectAttempt(net::Loop& loop, Owner& owner, std::size_t max_input)
-      : loop_(loop), owner_(&owner), max_input_(max_input), socket_(loop.executor()) {}
+  // `tls` null: none is spoken.
+  ConnectAttempt(net::Loop& loop, Owner& owner, std::size_t max_input,
+                 const policy::Upstream& target, std::shared_ptr<const net::TlsClient> tls)
+      : loop_(loop),
+        owner_(&owner),
+        max_input_(max_input),
+        target_(target.address),
+        tls_(std::move(tls)),
+        socket_(loop.executor()) {}
 
   void cancel();
 
  private:
   friend class Upstream;
   void start(const Result<std::vector<net::Endpoint>>& addresses, std::size_t first);
+  void start_unix();
   void try_next(net::SystemError last);
+  void connected(net::Transport transport);
+  void on_open(net::Transport transport, const std::optional<IpAddress>& source) override;
+  void on_open_failed(net::Opening::Stage stage, const std::string& why) override;
   void fail(const std::string& why, bool resolved);
 
   net::Loop& loop_;
   Owner* owner_;
   const std::size_t max_input_;
+  const policy::Address target_;
+  const std::shared_ptr<const net::TlsClient> tls_;
   std::vector<net::Endpoint> endpoints_;
   std::size_t next_ = 0;
   std::size_t tried_ = 0;
   net::TcpSocket socket_;
+  net::OpeningPtr opening_;
 };
 
 using ConnectAttemptPtr = boost::intrusive_ptr<ConnectAttempt>;
@@ -63,13 +81,13 @@ class Upstream : public boost::intrusive_ref_counter<Upstream, boost::thread_uns
   static constexpr std::size_t kMaxIdle = 256;
   static constexpr Duration kIdleTime = std::chrono::seconds(60);
 
-  Upstream(net::Loop& loop, policy::Upstream target);
+  Upstream(net::Loop& loop, policy::Upstream target, const UpstreamTls& tls);
   ~Upstream();
   Upstream(const Upstream&) = delete;
   Upstream& operator=(const Upstream&) = delete;
 
   const policy::Upstream& target() const { return target_; }
-  const std::string& name() const { return name_; }  // host:port
+  const std::string& name() const { return name_; }  // host:port, or unix:///path
 
   // An idle connection, or null. `certain`: one of which the kernel says, just now, that it is open
   // and silent.
@@ -87,6 +105,7 @@ class Upstream : public boost::intrusive_ref_counter<Upstream, boost::thread_uns
 
   net::Loop& loop_;
   const policy::Upstream target_;
+  const UpstreamTls& tls_;
   const std::string name_;
   net::HostAddresses addresses_;
   std::size_t next_address_ = 0;
@@ -99,7 +118,7 @@ using UpstreamPtr = boost::intrusive_ptr<Upstream>;
 // The upstreams of the policy in force, in turn.
 class Upstreams {
  public:
-  explicit Upstreams(net::Loop& loop) : loop_(loop) {}
+  Upstreams(net::Loop& loop, const UpstreamTls& tls) : loop_(loop), tls_(tls) {}
 
   // Keeps those that stay, with their connections; drops those that are gone.
   void update(const std::vector<policy::Upstream>& targets);
@@ -109,6 +128,7 @@ class Upstreams {
 
  private:
   net::Loop& loop_;
+  const UpstreamTls& tls_;
   std::size_t turn_ = 0;
   std::vector<UpstreamPtr> upstreams_;
 };

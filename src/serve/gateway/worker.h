@@ -35,8 +35,9 @@ struct Counters {
 };
 
 struct Worker {
-  Worker(net::Loop& on, engine::Engine& asks, const Clock& reads, const Counters& counts)
-      : loop(on), engine(asks), clock(reads), counters(counts), upstreams(on) {}
+  Worker(net::Loop& on, engine::Engine& asks, const Clock& reads, const Counters& counts,
+         const UpstreamTls& tls)
+      : loop(on), engine(asks), clock(reads), counters(counts), upstreams(on, tls) {}
 
   // The policy in force, with the upstreams brought in line.
   const engine::CompiledPolicy& compiled();

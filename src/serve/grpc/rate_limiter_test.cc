@@ -107,7 +107,7 @@ class RateLimitServiceTest : public ::testing::Test {
     ASSERT_TRUE(loaded.policy) << loaded.mistakes[0].to_line();
     ASSERT_TRUE(engine_.install(*std::move(loaded.policy)));
     Options options;
-    options.listen = {"127.0.0.1", 0};
+    options.listener.listen = {"127.0.0.1", 0};
     auto opened = open(loops_, options, all_methods(limiter_));
     ASSERT_TRUE(opened) << opened.error().message;
     server_ = std::move(*opened);

@@ -5,7 +5,8 @@
 namespace weir::grpc {
 
 Result<std::unique_ptr<net::Server>> open(net::Loops& loops, Options options, Methods methods) {
-  net::Server::Options listener{"grpc", options.listen, 0};
+  options.listener.tls_protocol = "h2";
+  net::ListenOptions listener = options.listener;
   // WHY shared: the accept function owns what its sessions refer to, and std::function is copied.
   const auto settings = std::make_shared<const Options>(std::move(options));
   const auto offered = std::make_shared<const Methods>(std::move(methods));

@@ -1,4 +1,4 @@
-// Server: gRPC over HTTP/2 with prior knowledge, for a few small methods.
+// Server: gRPC over HTTP/2, by prior knowledge or ALPN, for a few small methods.
 //
 // Everything a client can make it hold is bounded: messages by `max_message`, all unfinished
 // messages of a connection together by four times that, headers, open calls, and frames that ask
@@ -23,7 +23,7 @@
 namespace weir::grpc {
 
 struct Options {
-  net::ListenAddress listen;
+  net::ListenOptions listener;
   std::uint32_t max_message = 1 << 20;
   std::uint32_t max_calls = 1024;              // of one connection at a time
   std::uint32_t max_header_bytes = 16 * 1024;  // names and values of one call

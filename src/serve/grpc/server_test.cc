@@ -17,7 +17,7 @@ using testing::GrpcClient;
 class GrpcServer : public ::testing::Test {
  protected:
   GrpcClient& start(Options options = {}) {
-    options.listen = {"127.0.0.1", 0};
+    options.listener.listen = {"127.0.0.1", 0};
     auto opened = open(loops_, options, methods());
     EXPECT_TRUE(opened) << opened.error().message;
     server_ = std::move(*opened);

@@ -15,7 +15,8 @@ Result<std::unique_ptr<net::Server>> open(net::Loops& loops, Options options, Ha
 
 Result<std::unique_ptr<net::Server>> open(net::Loops& loops, Options options,
                                           AsyncHandler handler) {
-  net::Server::Options listener{options.name, options.listen, 0};
+  options.listener.tls_protocol = "http/1.1";
+  net::ListenOptions listener = options.listener;
   // WHY shared: the accept function owns what its sessions refer to, and std::function is copied.
   const auto settings = std::make_shared<const Options>(std::move(options));
   const auto answer = std::make_shared<const AsyncHandler>(std::move(handler));

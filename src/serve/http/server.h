@@ -24,9 +24,8 @@
 namespace weir::http {
 
 struct Options {
-  std::string name;              // for log lines and metrics: "api"
+  net::ListenOptions listener;
   const Clock* clock = nullptr;  // of the Date field; null: none is sent
-  net::ListenAddress listen;
   http1::Limits head;
   std::uint32_t max_body = 1 << 20;       // larger is 413, told from Content-Length unread
   std::uint32_t max_unsent = 256 * 1024;  // past it no further request is read

@@ -20,8 +20,8 @@ void echo(const Request& request, Response& response) {
 class HttpServer : public ::testing::Test {
  protected:
   RawClient& start(Options options = {}) {
-    options.name = "test";
-    options.listen = {"127.0.0.1", 0};
+    options.listener.name = "test";
+    options.listener.listen = {"127.0.0.1", 0};
     auto opened = open(loops_, std::move(options), echo);
     EXPECT_TRUE(opened) << opened.error().message;
     server_ = std::move(*opened);
@@ -32,8 +32,8 @@ class HttpServer : public ::testing::Test {
 
   RawClient& start_async(AsyncHandler handler) {
     Options options;
-    options.name = "test";
-    options.listen = {"127.0.0.1", 0};
+    options.listener.name = "test";
+    options.listener.listen = {"127.0.0.1", 0};
     auto opened = open(loops_, std::move(options), std::move(handler));
     EXPECT_TRUE(opened) << opened.error().message;
     server_ = std::move(*opened);

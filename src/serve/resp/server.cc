@@ -14,7 +14,7 @@ struct Shared {
 }  // namespace
 
 Result<std::unique_ptr<net::Server>> open(net::Loops& loops, Options options, Services services) {
-  net::Server::Options listener{"resp", options.listen, 0};
+  net::ListenOptions listener = options.listener;
   // WHY shared: the accept function owns what its sessions refer to, and std::function is copied.
   const auto shared =
       std::make_shared<const Shared>(Shared{std::move(options), Commands(services)});

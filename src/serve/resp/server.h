@@ -23,7 +23,7 @@
 namespace weir::resp {
 
 struct Options {
-  net::ListenAddress listen;
+  net::ListenOptions listener;
   CommandLimits command;
   std::uint32_t max_unsent = 256 * 1024;
   std::uint32_t max_waiting = 4096;

@@ -25,7 +25,7 @@ class RespServer : public ::testing::Test {
     auto loaded = policy::load_text("test.yaml", policy_text, policy::Format::kYaml);
     EXPECT_TRUE(loaded.policy) << loaded.mistakes[0].to_line();
     EXPECT_TRUE(engine_.install(*std::move(loaded.policy)));
-    options.listen = {"127.0.0.1", 0};
+    options.listener.listen = {"127.0.0.1", 0};
     auto opened = open(loops_, options, {engine_, adhoc_, clock_, registry_});
     EXPECT_TRUE(opened) << opened.error().message;
     server_ = std::move(*opened);

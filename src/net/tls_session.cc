@@ -1,0 +1,91 @@
+#include "net/tls_session.h"
+
+#include <errno.h>
+#include <openssl/err.h>
+#include <openssl/x509v3.h>
+#include <string.h>
+
+#include <algorithm>
+#include <climits>
+
+#include "net/tls_files.h"
+
+namespace weir::net {
+namespace {
+
+int bounded(std::size_t size) {
+  return static_cast<int>(std::min<std::size_t>(size, INT_MAX));
+}
+
+}  // namespace
+
+TlsSession::~TlsSession() {
+  if (open_ && !ended_ && !failed_) end_output();
+  SSL_free(ssl_);
+}
+
+// The queue of errors is the thread's: what others have left in it is not of this call.
+void TlsSession::begin() {
+  ERR_clear_error();
+  errno = 0;
+}
+
+Io TlsSession::result_of(int returned) {
+  if (returned > 0) return {Io::Status::kMoved, static_cast<std::size_t>(returned)};
+  const int kind = SSL_get_error(ssl_, returned);
+  if (kind == SSL_ERROR_WANT_READ || kind == SSL_ERROR_WANT_WRITE) {
+    return {Io::Status::kWouldBlock, 0};
+  }
+  if (kind == SSL_ERROR_ZERO_RETURN) return {Io::Status::kEnded, 0};
+  fail(kind);
+  return {Io::Status::kFailed, 0};
+}
+
+void TlsSession::fail(int kind) {
+  failed_ = true;
+  const long verified = SSL_get_verify_result(ssl_);
+  if (kind == SSL_ERROR_SYSCALL) {
+    error_ = errno != 0 ? strerror(errno) : "the peer closed the connection";
+  } else if (!open_ && verified != X509_V_OK) {
+    error_ =
+        std::string("its certificate is not accepted: ") + X509_verify_cert_error_string(verified);
+  } else {
+    error_ = openssl_error();
+  }
+}
+
+Io TlsSession::handshake() {
+  begin();
+  const Io done = result_of(SSL_do_handshake(ssl_));
+  open_ = done.status == Io::Status::kMoved;
+  return done;
+}
+
+Io TlsSession::read(char* into, std::size_t room) {
+  begin();
+  return result_of(SSL_read(ssl_, into, bounded(room)));
+}
+
+Io TlsSession::write(const char* bytes, std::size_t size) {
+  begin();
+  return result_of(SSL_write(ssl_, bytes, bounded(size)));
+}
+
+Io TlsSession::end_output() {
+  if (ended_ || failed_) return {Io::Status::kMoved, 0};
+  // 0: ours is said, and the peer's has not come; that is not waited for.
+  begin();
+  const int said = SSL_shutdown(ssl_);
+  const bool later = said < 0 && SSL_get_error(ssl_, said) == SSL_ERROR_WANT_WRITE;
+  ended_ = !later;
+  return {later ? Io::Status::kWouldBlock : Io::Status::kMoved, 0};
+}
+
+bool TlsSession::has_unread_event() {
+  char byte;
+  begin();
+  const int peeked = SSL_peek(ssl_, &byte, 1);
+  return result_of(peeked).status != Io::Status::kWouldBlock;
+}
+
+}  // namespace weir::net

@@ -1,0 +1,50 @@
+// UpstreamTls: the certificates and authorities in force towards `https://` upstreams, which a
+// reload may replace. Connections that are open stay.
+//
+// THREADS: any.
+
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "net/tls_client.h"
+#include "policy/policy.h"
+#include "weir/result.h"
+
+namespace weir::gateway {
+
+class UpstreamTls {
+ public:
+  // Reads what the policy names; nothing where no upstream speaks TLS.
+  // ERRORS: kInvalid, naming the file; what was in force stays.
+  Result<bool> load(const policy::Gateway& gateway) {
+    if (!wanted(gateway)) return true;
+    const policy::ClientTls& files = gateway.upstream_tls;
+    auto made =
+        net::TlsClient::make({files.ca, files.cert, files.key, files.server_name}, "http/1.1");
+    if (!made) return made.error();
+    const std::lock_guard lock(mutex_);
+    client_ = std::move(*made);
+    return true;
+  }
+
+  // REQUIRES: load() has succeeded with an upstream that speaks TLS.
+  std::shared_ptr<const net::TlsClient> current() const {
+    const std::lock_guard lock(mutex_);
+    return client_;
+  }
+
+ private:
+  static bool wanted(const policy::Gateway& gateway) {
+    for (const policy::Upstream& one : gateway.upstreams) {
+      if (one.tls) return true;
+    }
+    return false;
+  }
+
+  mutable std::mutex mutex_;
+  std::shared_ptr<const net::TlsClient> client_;  // by mutex_
+};
+
+}  // namespace weir::gateway

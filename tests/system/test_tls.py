@@ -1,0 +1,382 @@
+"""TLS on every listener and to the upstream, with peers that we did not write: curl, openssl,
+Python's ssl, redis-cli, grpc-js, nginx."""
+
+import http.client
+import os
+import re
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, __file__.rsplit("/", 1)[0])
+from certificates import Authority, openssl  # noqa: E402
+from harness import (PATIENCE, ROOT, SystemTest, free_port, get, is_open, main,  # noqa: E402
+                     signal, until)
+
+NODE_MODULES = ROOT / "build" / "node" / "node_modules"
+LIMITS = """
+limits:
+  - { name: login, key: [ip], match: { path: /login }, algorithm: token_bucket, rate: 1/h, burst: 1 }
+"""
+
+
+class TlsTest(SystemTest):
+    def setUp(self):
+        super().setUp()
+        self.authority = Authority(self.folder)
+        self.cert, self.key = self.authority.sign("server")
+        self.tls = f"tls: {{ cert: {self.cert}, key: {self.key} }}"
+        self.port = free_port()
+
+    def context(self, client=None, protocols=()):
+        context = ssl.create_default_context(cafile=str(self.authority.ca))
+        if client:
+            context.load_cert_chain(*[str(path) for path in client])
+        if protocols:
+            context.set_alpn_protocols(protocols)
+        return context
+
+    def connect(self, port=None, name="localhost", **options):
+        raw = socket.create_connection(("127.0.0.1", port or self.port), timeout=PATIENCE)
+        self.addCleanup(raw.close)
+        tls = self.context(**options).wrap_socket(raw, server_hostname=name)
+        self.addCleanup(tls.close)
+        return tls
+
+    def https(self, path="/", port=None, **options):
+        client = http.client.HTTPSConnection("localhost", port or self.port, timeout=PATIENCE,
+                                             context=self.context(**options))
+        self.addCleanup(client.close)
+        client.request("GET", path)
+        return client.getresponse()
+
+    def gateway(self, tls=None, upstream=None):
+        upstream = upstream or f"http://127.0.0.1:{self.demo()}"
+        return self.serve(f"gateway: {{ listen: 127.0.0.1:{self.port}, upstream: {upstream}, "
+                          f"{tls or self.tls} }}\n{LIMITS}")
+
+    def curl(self, *arguments):
+        done = subprocess.run(["curl", "-sS", "--cacert", self.authority.ca, "--max-time",
+                               str(PATIENCE), *[str(a) for a in arguments]],
+                              capture_output=True, text=True)
+        return done.stdout + done.stderr
+
+
+class Gateway(TlsTest):
+    def test_curl_is_served_limited_and_the_upstream_hears_of_https(self):
+        process = self.gateway()
+        self.assertIn(f"gateway: https://127.0.0.1:{self.port} ->", process.output)
+        url = f"https://localhost:{self.port}"
+        answer = self.curl("-w", "\n%{http_version} %{ssl_verify_result}", f"{url}/login")
+        self.assertIn('"x-forwarded-proto":"https"', answer)
+        self.assertTrue(answer.endswith("1.1 0"), answer)
+        self.assertIn("RATE_LIMITED", self.curl(f"{url}/login"))
+        self.assertIn("alert", self.curl("--tls-max", "1.1", url).lower() + " alert")
+        plain = self.curl(f"http://localhost:{self.port}/")
+        self.assertNotIn("200", plain)
+
+    def test_old_versions_and_other_protocols_are_refused(self):
+        self.gateway()
+        for version in ("-tls1", "-tls1_1"):
+            done = subprocess.run(["openssl", "s_client", version, "-cipher", "ALL:@SECLEVEL=0",
+                                   "-connect", f"127.0.0.1:{self.port}"], stdin=subprocess.DEVNULL,
+                                  capture_output=True, text=True, timeout=PATIENCE)
+            self.assertNotEqual(done.returncode, 0, done.stdout)
+        with self.assertRaises(ssl.SSLError):
+            self.connect(protocols=["h2"])
+        self.assertEqual(self.connect(protocols=["h2", "http/1.1"]).selected_alpn_protocol(),
+                         "http/1.1")
+        for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+            context = self.context()
+            context.minimum_version = context.maximum_version = version
+            with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE) as raw:
+                with context.wrap_socket(raw, server_hostname="localhost") as tls:
+                    tls.sendall(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+                    got = b""
+                    while block := tls.recv(65536):
+                        got += block
+        self.assertIn(b"HTTP/1.1 200", got)
+
+    def test_large_bodies_pass_both_ways(self):
+        self.gateway()
+        body = os.urandom(3 << 20)
+        client = http.client.HTTPSConnection("localhost", self.port, timeout=PATIENCE,
+                                             context=self.context())
+        client.request("POST", "/", body=body)
+        self.assertIn(f'"body_size":{len(body)}', client.getresponse().read().decode())
+        client.close()
+        big = self.folder / "big"
+        big.write_bytes(body)
+        upstream = self.upstream(f"root {self.folder}; default_type text/plain;")
+        self.port = free_port()
+        self.gateway(upstream=f"http://127.0.0.1:{upstream}")
+        self.assertEqual(self.https("/big").read(), body)
+
+    def test_the_end_of_a_connection_is_said_in_tls(self):
+        """Without the closing alert Python would raise, as for a response that was cut short."""
+        self.gateway()
+        tls = self.connect()
+        tls.sendall(b"GET / HTTP/1.0\r\n\r\n")
+        got = b""
+        while block := tls.recv(65536):
+            got += block
+        self.assertIn(b"HTTP/1.1 200", got)
+        tls.unwrap()
+
+    def test_websocket_messages_pass(self):
+        self.gateway()
+        tls = self.connect()
+        tls.sendall(b"GET /ws HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+                    b"\r\n")
+        got = b""
+        while b"\r\n\r\n" not in got:
+            got += tls.recv(4096)
+        self.assertIn(b" 101 ", got)
+        tls.sendall(b"\x81\x82\x00\x00\x00\x00hi")
+        frame = got.split(b"\r\n\r\n", 1)[1]
+        while len(frame) < 4:
+            frame += tls.recv(4096)
+        self.assertEqual(frame, b"\x81\x02hi")
+
+    def test_a_client_that_names_a_host_gets_its_certificate(self):
+        other, other_key = self.authority.sign("other", ["DNS:*.example.org"])
+        self.gateway(f"tls: {{ cert: {self.cert}, key: {self.key}, "
+                     f"certificates: [{{ cert: {other}, key: {other_key} }}] }}")
+        for name, wanted in (("localhost", "localhost"), ("api.example.org", "*.example.org")):
+            names = self.connect(name=name).getpeercert()["subjectAltName"]
+            self.assertIn(("DNS", wanted), names)
+        shown = openssl("s_client", "-noservername", "-connect", f"127.0.0.1:{self.port}",
+                        stdin=subprocess.DEVNULL)
+        self.assertIn("CN = server", shown)
+
+    def test_certificates_that_change_are_used_without_a_restart(self):
+        process = self.gateway()
+        before = self.connect()
+        old = before.getpeercert()["serialNumber"]
+        self.authority.sign("server")
+        process.wait_for("the certificates have changed and are in force")
+        self.assertNotEqual(self.connect().getpeercert()["serialNumber"], old)
+        before.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        self.assertIn(b" 200 ", before.recv(65536), "an open connection goes on")
+
+        before = self.connect().getpeercert()["serialNumber"]
+        self.key.write_text("no key\n")
+        process.wait_for("are not used: cannot use")
+        self.assertEqual(self.connect().getpeercert()["serialNumber"], before)
+        at = len(process.lines)
+        process.signal(signal.SIGHUP)
+        process.wait_for("reload refused: cannot use", after=at)
+
+    def test_a_certificate_that_cannot_be_used_is_told_at_the_start(self):
+        other, _ = self.authority.sign("other")
+        for cert, key, why in ((self.folder / "none.pem", self.key, "No such file"),
+                               (other, self.key, f"{self.key} is not the key of {other}"),
+                               (self.key, self.key, "cannot use")):
+            path = self.write("bad.yaml", f"limits: []\ngateway: {{ listen: 127.0.0.1:{self.port}, "
+                              f"upstream: http://127.0.0.1:1, tls: {{ cert: {cert}, key: {key} }} }}")
+            process = self.weir("serve", "-c", path)
+            self.assertEqual(process.wait(), 2, process.output)
+            self.assertIn(why, process.output)
+
+    def test_handshakes_have_a_deadline_and_a_bound(self):
+        """More connections that say nothing than may begin at a time: the oldest go, and who does
+        answer is served."""
+        admin = free_port()
+        self.serve(f"gateway: {{ listen: 127.0.0.1:{self.port}, upstream: "
+                   f"http://127.0.0.1:{self.demo()}, {self.tls} }}\n"
+                   f"admin: {{ listen: 127.0.0.1:{admin} }}\n{LIMITS}", "--loops", "1")
+        silent = []
+        self.addCleanup(lambda: [one.close() for one in silent])
+        for _ in range(1100):
+            silent.append(socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE))
+        self.assertEqual(self.https().status, 200)
+        self.assertEqual(silent[0].recv(1), b"", "the oldest was closed")
+
+        def refused(reason):
+            found = re.search(r'weir_connections_refused_total\{listener="gateway",reason="'
+                              + reason + r'"\} (\d+)', get(admin, "/metrics").text)
+            return int(found.group(1)) if found else 0
+        self.assertGreaterEqual(refused("flood"), 1100 - 1024)
+        self.assertEqual(silent[-1].recv(1), b"", "the last is closed once its time is up")
+        until(lambda: refused("timeout") >= 1000, "the rest is counted")
+        self.assertEqual(self.https().status, 200)
+
+
+class ClientCertificates(TlsTest):
+    def setUp(self):
+        super().setUp()
+        self.client = self.authority.sign("client", ["DNS:client"])
+        self.mtls = (f"tls: {{ cert: {self.cert}, key: {self.key}, "
+                     f"client_ca: {self.authority.ca} }}")
+
+    def refused(self, port, **options):
+        """A client whose certificate is not accepted hears of it on its first read, at last."""
+        try:
+            tls = self.connect(port, **options)
+            tls.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            self.assertEqual(tls.recv(1), b"")
+        except (ssl.SSLError, ConnectionError):
+            pass
+
+    def test_every_http_listener_asks_for_them(self):
+        api, admin = free_port(), free_port()
+        self.serve(f"""
+gateway: {{ listen: 127.0.0.1:{self.port}, upstream: http://127.0.0.1:{self.demo()}, {self.mtls} }}
+api: {{ listen: 127.0.0.1:{api}, {self.mtls} }}
+admin: {{ listen: 127.0.0.1:{admin}, {self.mtls} }}
+{LIMITS}""")
+        stranger = Authority(self.folder, "stranger").sign("strange", ["DNS:strange"])
+        for port, path, status in ((self.port, "/", 200), (api, "/v1/none", 404),
+                                   (admin, "/healthz", 200)):
+            self.assertEqual(self.https(path, port, client=self.client).status, status)
+            self.refused(port)
+            self.refused(port, client=stranger)
+
+    def test_they_stand_in_for_a_token_in_the_warnings(self):
+        for tls, warned in ((self.tls, True), (self.mtls, False)):
+            path = self.write("w.yaml", f"limits: []\napi: {{ listen: 0.0.0.0:{self.port}, {tls} }}\n"
+                              f"grpc: {{ listen: 0.0.0.0:{self.port}, {tls} }}\n"
+                              f"resp: {{ listen: 0.0.0.0:{self.port}, {tls} }}\n")
+            out = self.weir("validate", path)
+            self.assertEqual(out.wait(), 0)
+            for section in ("api", "grpc", "resp"):
+                self.assertEqual(f"{section} listens on 0.0.0.0" in out.output, warned, out.output)
+
+
+class Resp(TlsTest):
+    def test_redis_cli_over_tls_and_with_a_certificate(self):
+        client = self.authority.sign("client", ["DNS:client"])
+        process = self.serve(f"""
+resp: {{ listen: 127.0.0.1:{self.port}, tls: {{ cert: {self.cert}, key: {self.key},
+         client_ca: {self.authority.ca} }} }}
+{LIMITS}""")
+        self.assertIn(f"resp: rediss://127.0.0.1:{self.port}", process.output)
+
+        def cli(*arguments):
+            return subprocess.run(["redis-cli", "-p", str(self.port), "--tls", "--cacert",
+                                   self.authority.ca, *arguments], capture_output=True, text=True,
+                                  timeout=PATIENCE)
+        mine = ["--cert", str(client[0]), "--key", str(client[1])]
+        self.assertEqual(cli(*mine, "CL.THROTTLE", "k", "4", "10", "60").stdout.split(),
+                         ["0", "5", "4", "-1", "6"])
+        self.assertNotIn("PONG", cli("PING").stdout)
+        big = "x" * 60000
+        self.assertEqual(cli(*mine, "ECHO", big).stdout.strip(), big)
+
+
+class Grpc(TlsTest):
+    @unittest.skipUnless(NODE_MODULES.exists(), "the npm packages are not installed: ./dev test")
+    def test_grpc_js_over_tls_and_with_a_certificate(self):
+        client = self.authority.sign("client", ["DNS:client"])
+        for ca, extra in (("", []), (f", client_ca: {self.authority.ca}", client)):
+            port = free_port()
+            self.serve(f"""
+grpc: {{ listen: 127.0.0.1:{port}, tls: {{ cert: {self.cert}, key: {self.key}{ca} }} }}
+limits:
+  - {{ name: login, key: [user], algorithm: token_bucket, rate: 1/h, burst: 2 }}
+""", name=f"grpc-{port}.yaml")
+            done = subprocess.run(["node", ROOT / "tests" / "node" / "grpc.js", str(port),
+                                   self.authority.ca, *extra], capture_output=True, text=True,
+                                  timeout=6 * PATIENCE,
+                                  env={**os.environ, "NODE_PATH": str(NODE_MODULES)})
+            self.assertIn("grpc-js ok", done.stdout, done.stderr)
+
+    @unittest.skipUnless(shutil.which("h2load"), "h2load (nghttp2-client) is not installed")
+    def test_h2load_sees_no_failure_over_tls(self):
+        self.serve(f"grpc: {{ listen: 127.0.0.1:{self.port}, {self.tls} }}\n{LIMITS}")
+        payload = self.folder / "payload"
+        message = b"\x0a\x01d\x12\x0d\x0a\x0b\x0a\x04user\x12\x03bob"
+        payload.write_bytes(b"\0" + len(message).to_bytes(4, "big") + message)
+        done = subprocess.run(["h2load", "-n", "5000", "-c", "4", "-m", "64", "-d", payload, "-H",
+                               "content-type: application/grpc", "-H", "te: trailers",
+                               f"https://127.0.0.1:{self.port}"
+                               "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit"],
+                              capture_output=True, text=True, timeout=6 * PATIENCE)
+        self.assertIn("5000 succeeded, 0 failed", done.stdout, done.stderr)
+
+
+class Upstream(TlsTest):
+    """nginx serves TLS behind the gateway."""
+
+    def nginx_tls(self, cert, key, more=""):
+        port = free_port()
+        self.nginx(f"server {{ listen 127.0.0.1:{port} ssl; ssl_certificate {cert}; "
+                   f"ssl_certificate_key {key}; {more} "
+                   "location / { return 200 '$ssl_protocol $ssl_client_verify $host\\n'; } "
+                   f"location /big {{ root {self.folder}; }} }}")
+        until(lambda: is_open(port), "nginx listens")
+        return port
+
+    def through(self, upstream, tls="", path="/"):
+        port = free_port()
+        self.serve(f"limits: []\ngateway: {{ listen: 127.0.0.1:{port}, upstream: {upstream}, "
+                   f"upstream_tls: {{ {tls} }} }}", name=f"gateway-{port}.yaml")
+        return get(port, path)
+
+    def test_it_is_verified_by_authority_and_name(self):
+        ca = f"ca: {self.authority.ca}"
+        port = self.nginx_tls(self.cert, self.key)
+        answer = self.through(f"https://localhost:{port}", ca)
+        self.assertEqual(answer.status, 200, answer)
+        self.assertIn("TLSv1.3 NONE", answer.text)
+        self.assertEqual(self.through(f"https://127.0.0.1:{port}", ca).status, 200)
+
+        unknown = self.through(f"https://localhost:{port}")
+        self.assertEqual(unknown.status, 502)
+        self.assertIn("UPSTREAM_UNREACHABLE", unknown.text)
+        self.assertIn("its certificate is not accepted: unable to get local issuer certificate",
+                      unknown.text)
+        other = self.nginx_tls(*self.authority.sign("other", ["DNS:other.example.org"]))
+        self.assertIn("hostname mismatch", self.through(f"https://localhost:{other}", ca).text)
+        named = self.through(f"https://localhost:{other}", f"{ca}, server_name: other.example.org")
+        self.assertEqual(named.status, 200, named)
+        plain = self.upstream()
+        self.assertIn("TLS:", self.through(f"https://localhost:{plain}", ca).text)
+
+    def test_the_gateway_shows_its_certificate(self):
+        client, key = self.authority.sign("gateway", ["DNS:gateway"])
+        port = self.nginx_tls(self.cert, self.key, f"ssl_client_certificate {self.authority.ca}; "
+                              "ssl_verify_client optional;")
+        mine = f"ca: {self.authority.ca}, cert: {client}, key: {key}"
+        self.assertIn("SUCCESS", self.through(f"https://localhost:{port}", mine).text)
+        self.assertIn("NONE", self.through(f"https://localhost:{port}",
+                                           f"ca: {self.authority.ca}").text)
+
+    def test_large_responses_pass_and_connections_are_used_again(self):
+        (self.folder / "big").write_bytes(os.urandom(5 << 20))
+        port = self.nginx_tls(self.cert, self.key)
+        answer = self.through(f"https://localhost:{port}", f"ca: {self.authority.ca}", "/big")
+        self.assertEqual(answer.body, (self.folder / "big").read_bytes())
+
+    def test_a_body_that_ends_without_the_closing_alert_was_cut_short(self):
+        """An upstream that just closes its socket may not have said everything."""
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(listener.close)
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.load_cert_chain(str(self.cert), str(self.key))
+        gateway = free_port()
+        self.serve(f"limits: []\ngateway: {{ listen: 127.0.0.1:{gateway}, upstream: "
+                   f"https://localhost:{listener.getsockname()[1]}, "
+                   f"upstream_tls: {{ ca: {self.authority.ca} }} }}")
+        client = socket.create_connection(("127.0.0.1", gateway), timeout=PATIENCE)
+        self.addCleanup(client.close)
+        client.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        raw, _ = listener.accept()
+        tls = context.wrap_socket(raw, server_side=True)
+        tls.recv(4096)
+        tls.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhalf")
+        got = b""
+        while b"half" not in got:
+            got += client.recv(4096)
+        os.close(tls.detach())
+        with self.assertRaises(ConnectionError):
+            while client.recv(4096):
+                pass
+
+
+if __name__ == "__main__":
+    main()
