@@ -171,6 +171,28 @@ class Limits(WebSocketTest):
         self.assertEqual(sum(b"RATE_LIMITED" in payload for _, payload in frames), 2)
 
 
+class Connections(WebSocketTest):
+    """New connections are requests like others."""
+
+    def test_new_connections_are_limited_by_limits_on_requests(self):
+        listen = harness.free_port()
+        self.serve(f"""
+            limits:
+              - name: connect
+                match: {{ path: /ws }}
+                key: [ip]
+                algorithm: token_bucket
+                rate: 1/h
+                burst: 2
+            gateway: {{ listen: "127.0.0.1:{listen}", upstream: "http://127.0.0.1:{self.demo()}" }}
+            """)
+        clients = [self.connect(listen) for _ in range(3)]
+        self.assertEqual([client.status for client in clients], [101, 101, 429])
+        self.assertIn(b"Retry-After: ", clients[2].head)
+        clients[0].send(*map(query, range(20)))
+        self.assertEqual(clients[0].answers(20), list(map(query, range(20))))
+
+
 class Embedded(WebSocketTest):
     """The library in a server that holds its own WebSocket: examples/library/beast_websocket.cc."""
 
