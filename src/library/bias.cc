@@ -15,7 +15,9 @@ bool membarrier(int command) {
   return ::syscall(SYS_membarrier, command, 0, 0) == 0;
 }
 
-bool can_be_taken_away() {
+}  // namespace
+
+bool Bias::available() {
 #if defined(__x86_64__) && defined(__linux__)
   static const bool registered = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
   return registered;
@@ -24,12 +26,10 @@ bool can_be_taken_away() {
 #endif
 }
 
-}  // namespace
-
 // Who comes back for it is no further owner.
 bool Bias::claim() {
   if (before_ != self()) {
-    if (owners_ == kMostOwners || !can_be_taken_away()) return false;
+    if (owners_ == kMostOwners || !available()) return false;
     ++owners_;
     before_ = self();
   }

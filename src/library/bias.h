@@ -25,6 +25,10 @@ class Bias {
  public:
   static constexpr int kMostOwners = 4;
 
+  // Whether there can be owners. The first call of a process may take some milliseconds, in which
+  // the kernel makes ready.
+  static bool available();
+
   // True for the owner, who must leave() soon, and not come again before.
   bool enter() {
     if (owner_.load(std::memory_order_relaxed) != self()) return false;

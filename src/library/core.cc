@@ -53,6 +53,7 @@ Core::Core(const Clock& clock, Compiled compiled)
     : clock_(&clock), lone_(compiled.bucket.has_value()) {
   if (compiled.bucket) {
     bucket_.emplace(*compiled.bucket);  // the first call opens the cell, and is its owner
+    Bias::available();                  // so that it need not wait for the kernel
   } else {
     counters_.emplace(std::move(compiled.rules));
   }
