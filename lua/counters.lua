@@ -1,4 +1,4 @@
--- What charge.lua and refund.lua share: the counters of each algorithm, read and written. This text
+-- What charge.lua and correct.lua share: the counters of each algorithm, read and written. This text
 -- goes before theirs.
 --
 -- Time is whole microseconds since the epoch, of the server, or as handed in by a test. All numbers
@@ -6,16 +6,18 @@
 --
 -- ARGV: 1 the time or "", 2 a mode, then ten for each key, of which the first four are
 --   1 kind    bucket | counter | window | log
---   2 flags, or for a refund the time at which the call was charged, or ""
+--   2 flags, or for a correction the time at which the call was charged, or ""
 --   3 old     a value that was written under other numbers ...
 --   4 new     ... and what it is under these ("" nothing), worked out by the caller
 -- and the rest are the kind's:
 --   bucket    5 tag  6 take  7 take_rem  8 capacity  9 capacity_rem  10 unit (0: never refills)
 --   counter   5 cost  6 limit  7 length  8 "first" or ""
 --   window    5 cost  6 limit  7 length  8 "first", "" or the bounds of the calendar, ascending
---   log       5 cost  6 limit  7 length  8 "oldest" or "newest": which call an unclear refund takes
+--   log       5 cost  6 limit  7 length  8 "oldest" or "newest": which call an unclear refund takes;
+--             "oldest" and "renew" (correct.lua) tell calls in flight from others
 --
--- States: bucket  "<burst>/<step>/<unit>|<full at>[+<rem>]"   (bucket.lua)
+-- States: bucket  "<burst>/<step>/<unit>|<full at>[+<rem>][-<owed>]"   (bucket.lua; owed: by how many
+--                 us more than everything may be missing, since a correction took what was not there)
 --         counter "<start> <calls> <calls of the window before>"
 --         window  "<start> <end> <calls>"
 --         log     a sorted set of "<at>:<calls>" by at, and "#" with score -1 - <calls in all>
@@ -83,13 +85,14 @@ local function view_bucket(i)
   v.lasts = unit > 0 and v.cap or CENTURY
   if not raw then return v end
   if string.sub(raw, 1, #tag) ~= tag then return { raw = raw } end
-  local whole, part = string.match(raw, '^(%d+)%+?(%d*)$', #tag + 1)
+  local whole, part, owed = string.match(raw, '^(%d+)%+?(%d*)%-?(%d*)$', #tag + 1)
   if not whole then return { raw = raw } end
   v.debt, v.rem = whole + 0, tonumber(part) or 0
   if unit > 0 then v.debt = v.debt - now end
   if v.debt < 0 then v.debt, v.rem = 0, 0 end
-  if v.debt > v.cap or (v.debt == v.cap and v.rem > v.cap_rem) then
-    v.debt, v.rem, v.write = v.cap, v.cap_rem, true -- left by a clock that ran ahead
+  local most = v.cap + (tonumber(owed) or 0)
+  if v.debt > most or (v.debt == most and v.rem > v.cap_rem) then
+    v.debt, v.rem, v.write = most, v.cap_rem, true -- left by a clock that ran ahead
   end
   return v
 end
@@ -99,6 +102,11 @@ local function put_bucket(i, v)
   local frozen = arg(i, 10) == '0'
   local value = string.format('%s%.0f', arg(i, 5), frozen and v.debt or now + v.debt)
   if v.rem > 0 then value = string.format('%s+%.0f', value, v.rem) end
+  if v.debt > v.cap then
+    value = string.format('%s-%.0f', value, v.debt - v.cap + 1)
+  elseif v.debt == v.cap and v.rem > v.cap_rem then
+    value = value .. '-1'
+  end
   put_string(i, value, frozen and CENTURY or v.debt)
 end
 

@@ -30,11 +30,9 @@
 
 namespace weir {
 
-namespace engine {
-struct Decision;
-}  // namespace engine
 namespace library {
 class EngineCore;
+struct Decided;
 }  // namespace library
 
 // What is known of a request: `ip`, `user`, `tier`, `method`, `path`, `host`, `header.NAME`,
@@ -75,7 +73,7 @@ class WEIR_API Decision {
 
  private:
   friend class library::EngineCore;
-  std::shared_ptr<const engine::Decision> inner_;
+  std::shared_ptr<library::Decided> inner_;  // WHY shared: copies are one decision
 };
 
 struct EngineOptions {
@@ -112,6 +110,22 @@ class WEIR_API Engine {
   using Done = std::function<void(Result<Decision>)>;
   void check_async(std::span<const AttributeValue> attributes, std::optional<std::uint64_t> cost,
                    Done done);
+
+  // What an admitted decision charged can still be corrected, in the windows that were charged: one
+  // that has passed gives nothing back and takes nothing more. Copies of a decision are one.
+  //
+  // settle(): the call turned out to cost `cost`. Gives the rest back, or takes what was missing
+  // though it may not be there: a bucket then owes it, a window counts above its limit. Corrects
+  // the limits that say `settle` where one that was charged does, else all. refund(): gives
+  // everything back, never above full, and ends the call's places. Of these, the first counts. True
+  // when it was done; false where it was done before, or nothing was charged.
+  bool settle(const Decision& decision, std::uint64_t cost,
+              std::optional<Instant> now = std::nullopt);
+  bool refund(const Decision& decision, std::optional<Instant> now = std::nullopt);
+  // Of limits on calls in flight (concurrency): the call has ended; or it goes on, and its timeout
+  // begins anew. False where it is in flight no more: released, refunded, or left at its timeout.
+  bool release(const Decision& decision, std::optional<Instant> now = std::nullopt);
+  bool renew(const Decision& decision, std::optional<Instant> now = std::nullopt);
 
   // Puts another policy in force, while others check. What is left in buckets stays left, what is
   // used in windows stays used. ERRORS: as from_file(); the old policy stays in force then.

@@ -151,7 +151,8 @@ class WEIR_API KeyedLimiter {
 
   // Gives back, never above full.
   void refund(std::string_view key, std::uint64_t cost, std::optional<Instant> now = std::nullopt);
-  // Takes what is left, at most `cost`.
+  // Takes tokens that may not be there: a bucket then owes them (100 years of refilling at most), a
+  // window counts above its limit.
   void penalty(std::string_view key, std::uint64_t cost, std::optional<Instant> now = std::nullopt);
   // As new: full, and not blocked.
   void reset(std::string_view key);

@@ -81,7 +81,10 @@ Result<std::shared_ptr<const engine::CompiledPolicy>> Runtime::prepare(
 
 std::string Runtime::connect_store(const policy::Store& settings) {
   if (store_.redis) {
-    store_.redis->on_instances([this](std::uint32_t count) { engine_->set_instances(count); });
+    store_.redis->on_fleet([this](const store::RedisStore::Fleet& fleet) {
+      engine_->set_instances(fleet.instances);
+      engine_->share_id_secret(fleet.secret);
+    });
     return connect(*store_.redis, settings);
   }
   return "counters in the memory of this process, for at most " +

@@ -23,6 +23,9 @@ class Attributes {
 
   // The client's address, unmasked.
   virtual std::optional<IpAddress> ip() const = 0;
+
+  // Whether the listener says when the call has ended. Limits on calls in flight apply only then.
+  virtual bool can_release() const { return true; }
 };
 
 }  // namespace weir::engine

@@ -1,5 +1,6 @@
 // Limits asked by their names, and decisions given back.
 
+#include "engine/receipt.h"
 #include "engine/test_engine.h"
 
 namespace weir::engine {
@@ -35,9 +36,9 @@ TEST_F(ByName, ARefundOfADecisionGivesBackEveryLimitItCharged) {
   install({limit("a", bucket(1)), limit("b", bucket(1), {"user"})});
   const Decision decision = decide({{"user", "bob"}});
   EXPECT_FALSE(allowed({{"user", "bob"}}));
-  engine_.refund(decision, now_);
+  engine_.refund(Receipt::of(decision), now_);
   EXPECT_EQ(fates({{"user", "bob"}}, 2), "AD");
-  engine_.refund(decide({{"user", "bob"}}), now_);  // a refused one took nothing
+  engine_.refund(Receipt::of(decide({{"user", "bob"}})), now_);  // a refused one took nothing
   EXPECT_FALSE(allowed({{"user", "bob"}}));
 }
 

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
+#include "base/siphash.h"
+#include "engine/amount.h"
 #include "engine/rate_limit_item.h"
 #include "store/store.h"
 
@@ -13,32 +16,6 @@ namespace {
 constexpr std::uint64_t kHighest = std::numeric_limits<std::uint64_t>::max();
 
 const policy::Attribute kTier{policy::Attribute::Kind::kTier, {}};
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-// A decimal number, rounded up, at least 1; nothing for any other text. Saturates.
-std::optional<std::uint64_t> parse_cost(std::string_view text) {
-  const std::size_t dot = text.find('.');
-  const std::string_view whole = text.substr(0, dot);
-  if (whole.empty()) return std::nullopt;
-  std::uint64_t value = 0;
-  for (const char c : whole) {
-    if (!is_digit(c)) return std::nullopt;
-    const auto digit = static_cast<std::uint64_t>(c - '0');
-    value = value > (kHighest - digit) / 10 ? kHighest : value * 10 + digit;
-  }
-  if (dot != std::string_view::npos) {
-    const std::string_view fraction = text.substr(dot + 1);
-    if (fraction.empty() || !std::all_of(fraction.begin(), fraction.end(), is_digit)) {
-      return std::nullopt;
-    }
-    const bool rounds = fraction.find_first_not_of('0') != std::string_view::npos;
-    if (rounds && value != kHighest) ++value;
-  }
-  return std::max<std::uint64_t>(value, 1);
-}
 
 // `limit`: the limit's name; `suffix`: which of its sets of numbers.
 Result<CounterSet> make_counters(const policy::NumberSet& numbers, const std::string& limit,
@@ -51,7 +28,7 @@ Result<CounterSet> make_counters(const policy::NumberSet& numbers, const std::st
     if (!counters.empty()) name += '#' + std::to_string(counters.size() + 1);
     std::string item;
     append_policy_item(item, limit, pair, rule->quota());
-    counters.push_back({std::move(name), std::move(*rule), std::move(item)});
+    counters.push_back({std::move(name), std::move(*rule), std::move(item), shape_of(pair)});
   }
   return counters;
 }
@@ -70,6 +47,30 @@ Error in_limit(const std::string& name, const Error& error) {
 }
 
 }  // namespace
+
+std::uint32_t shape_of(const Numbers& numbers) {
+  SipHash hash({});
+  hash.add_word(numbers.index());
+  std::visit(
+      [&hash]<typename N>(const N& n) {
+        if constexpr (std::is_same_v<N, FixedWindow>) {
+          hash.add_word(static_cast<std::uint64_t>(n.align));
+          if (const auto* calendar = std::get_if<Calendar>(&n.window)) {
+            hash.add_word(static_cast<std::uint64_t>(calendar->unit));
+            hash.add(calendar->timezone);
+          } else {
+            hash.add_word(static_cast<std::uint64_t>(std::get<Duration>(n.window).count()));
+          }
+        } else if constexpr (std::is_same_v<N, SlidingCounter>) {
+          hash.add_word(static_cast<std::uint64_t>(n.align));
+          hash.add_word(static_cast<std::uint64_t>(n.window.count()));
+        } else if constexpr (std::is_same_v<N, SlidingLog>) {
+          hash.add_word(static_cast<std::uint64_t>(n.window.count()));
+        }
+      },
+      numbers);
+  return static_cast<std::uint32_t>(hash.finish().low);
+}
 
 Result<CompiledLimit> CompiledLimit::make(const policy::Limit& limit, const policy::Policy& policy,
                                           Metrics* metrics) {
@@ -117,6 +118,12 @@ Result<bool> CompiledLimit::add_overrides() {
   return true;
 }
 
+bool CompiledLimit::counts_calls_in_flight() const {
+  return std::any_of(base_.begin(), base_.end(), [](const Counter& counter) {
+    return algorithm_of(counter.rule.numbers()) == Algorithm::kConcurrency;
+  });
+}
+
 bool CompiledLimit::applies(RequestView& request) const {
   return match_.matches(request, Readings::kAny) &&
          std::none_of(excepts_.begin(), excepts_.end(), [&](const Matcher& except) {
@@ -144,12 +151,28 @@ const CounterSet& CompiledLimit::counters(RequestView& request, std::string_view
   return base_;
 }
 
+const Counter* CompiledLimit::find_counter(std::string_view name, std::string_view key) const {
+  const auto in = [name](const CounterSet& set) -> const Counter* {
+    const auto found = std::find_if(
+        set.begin(), set.end(), [name](const Counter& counter) { return counter.name == name; });
+    return found == set.end() ? nullptr : &*found;
+  };
+  const auto own = overrides_.find(key);
+  const Counter* found = own == overrides_.end() ? nullptr : in(*own->second);
+  if (found == nullptr) found = in(base_);
+  for (auto tier = tiers_.begin(); found == nullptr && tier != tiers_.end(); ++tier) {
+    found = in(tier->second);
+  }
+  return found;
+}
+
 std::uint64_t CompiledLimit::cost(RequestView& request) const {
   const policy::Cost& cost = written_->cost;
   if (!cost.from) return cost.fixed;
   const auto value = request.find(*cost.from);
-  const auto parsed = value ? parse_cost(*value) : std::nullopt;
-  return std::min(parsed.value_or(1), cost.max_cost.value_or(kHighest));
+  const auto said = value ? parse_amount(*value) : std::nullopt;
+  const std::uint64_t asked = std::max<std::uint64_t>(said.value_or(1), 1);
+  return std::min(asked, cost.max_cost.value_or(kHighest));
 }
 
 Result<std::shared_ptr<const CompiledPolicy>> CompiledPolicy::make(policy::Policy policy,

@@ -31,8 +31,13 @@ struct Counter {
   std::string name;
   limit::Rule rule;
   std::string policy_item;  // as RateLimit-Policy lists it
+  std::uint32_t shape = 0;  // shape_of() the numbers
 };
 using CounterSet = std::vector<Counter>;
+
+// Tells numbers apart that cannot share a counter: the algorithm, and of windows how they lie. The
+// same in every process.
+std::uint32_t shape_of(const Numbers& numbers);
 
 class CompiledLimit {
  public:
@@ -49,6 +54,9 @@ class CompiledLimit {
 
   // The numbers that count this request. `key` as KeySpec::append wrote it.
   const CounterSet& counters(RequestView& request, std::string_view key) const;
+
+  // The counter of this name that counts `key`; null where the limit has none by now.
+  const Counter* find_counter(std::string_view name, std::string_view key) const;
 
   // What the request costs by the limit's own word. A value that an attribute holds is a number
   // from 1, rounded up, at most max_cost; what is missing or no number costs 1.
@@ -72,6 +80,7 @@ class CompiledLimit {
   const KeySpec& key() const { return key_; }
   bool shadow() const { return written_->mode == policy::Mode::kShadow; }
   bool for_messages() const { return for_messages_; }
+  bool counts_calls_in_flight() const;
   // Where what this limit says is counted; null where nobody counts.
   const LimitCounters* counting() const { return counting_; }
 

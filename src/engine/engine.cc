@@ -8,6 +8,7 @@
 #include "engine/judge.h"
 #include "engine/local_share.h"
 #include "engine/pending.h"
+#include "engine/receipt_id.h"
 
 namespace weir::engine {
 namespace {
@@ -46,6 +47,7 @@ void meet_all(const CompiledPolicy& policy, RequestView& request, std::optional<
   for (const EntryId id : pending.candidates) {
     const CompiledLimit& limit = policy.limits()[id];
     if (limit.for_messages() != message || !limit.applies(request)) continue;
+    if (!request.can_release() && limit.counts_calls_in_flight()) continue;
     meet(limit, request, cost, pending);
   }
 }
@@ -116,7 +118,8 @@ void Decision::clear() {
 Engine::Engine(store::Store& store, metrics::Registry* registry)
     : store_(store),
       metrics_(registry == nullptr ? nullptr : Metrics::make(*registry)),
-      local_(std::make_unique<LocalShare>()) {}
+      local_(std::make_unique<LocalShare>()),
+      ids_(std::make_unique<ReceiptIds>()) {}
 Engine::~Engine() = default;
 
 Result<std::shared_ptr<const CompiledPolicy>> Engine::prepare(policy::Policy policy) const {

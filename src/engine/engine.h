@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/metrics.h"
+#include "base/siphash.h"
 #include "engine/attributes.h"
 #include "policy/policy.h"
 #include "store/store.h"
@@ -29,6 +30,8 @@ struct Pending;        // pending.h
 class CompiledPolicy;  // compiled_policy.h
 class LocalShare;      // local_share.h
 class Metrics;         // metrics.h
+class Receipt;         // receipt.h
+class ReceiptIds;      // receipt_id.h
 struct Counter;        // compiled_policy.h
 
 // One limit that a request met. `name` lives as long as the decision's policy.
@@ -65,7 +68,8 @@ struct Decision {
   std::vector<LimitDecision> limits;  // every limit met, in file order, shadow ones included
   Duration delay{0};                  // how long to hold an admitted request
   Instant at;                         // when the store decided; durations count from here
-  std::string keys;                   // of the limits met, one after the other (engine/key.h)
+  Instant local_at;  // when this instance decided by its own share, where the store failed
+  std::string keys;  // of the limits met, one after the other (engine/key.h)
   std::shared_ptr<const CompiledPolicy> policy;  // keeps the views above alive
 
   // Forgets all, keeps the memory of `limits` and of keys of a usual length.
@@ -131,20 +135,48 @@ class Engine {
   Result<bool> refund(std::string_view name, const std::vector<std::string>& values, Instant now,
                       std::uint64_t cost);
 
-  // Gives back what an admitted decision charged, in the windows that were charged and clamped at
-  // full: all of it, or of each limit at most `cost`. Nothing for a refused one.
-  void refund(const Decision& decision, Instant now,
-              std::optional<std::uint64_t> cost = std::nullopt);
+  // What an admitted decision charged can still be corrected, by its receipt (receipt.h), in the
+  // windows that were charged: one that has passed gives nothing back and takes nothing more.
+  // `told`, which may be null, is told what became of it, as `done` is; kSpent where it was made
+  // before. An empty receipt is made at once.
+  using Corrected = store::Store::Corrected;
+  // What a limit's call turned out to cost, 0 for nothing; or nothing, where it stays as it was.
+  // The limit is null for numbers that came with the call.
+  using Actual = std::function<std::optional<std::uint64_t>(const policy::Limit* limit)>;
+
+  // The call turned out to cost `cost`: gives the rest back, or takes what was missing though it
+  // may not be there. Corrects the limits that say `settle` where one of the receipt does, else
+  // all; calls in flight have no cost to settle.
+  void settle(const Receipt& receipt, std::uint64_t cost, Instant now, Corrected told = nullptr);
+  void settle(const Receipt& receipt, const Actual& actual, Instant now, Corrected told = nullptr);
+  // Gives everything back, and ends the calls in flight.
+  void refund(const Receipt& receipt, Instant now, Corrected told = nullptr);
+  // Ends the calls in flight, or prolongs them by their timeout from now on: Correction::found says
+  // how many counters still had them; those that have left at their timeout stay so. A release
+  // waits for a renewal that is under way.
+  void release(const Receipt& receipt, Instant now, Corrected told = nullptr);
+  void renew(const Receipt& receipt, Instant now, Corrected told = nullptr);
+
+  // What a decision charged, or a receipt, as a text that is good at every instance that shares the
+  // store and its secret; and back (receipt_id.h).
+  void append_id(const Decision& decision, std::string& out) const;
+  void append_id(const Receipt& receipt, std::string& out) const;
+  Result<Receipt> open(std::string_view id) const;
+  void share_id_secret(const SipKey& secret);
 
  private:
   void ask(std::unique_ptr<Pending> pending);
   void finish(std::unique_ptr<Pending> pending, store::Admission admission);
   void count(const Pending& pending, const Decision& decision) const;
+  void end_places(const Receipt& receipt, Instant now, const Corrected& told);
+  void end_renewal(const Receipt& receipt, const store::Correction& correction,
+                   const Corrected& told);
 
   store::Store& store_;
   const std::shared_ptr<Metrics> metrics_;  // WHY shared: the registry writes from it
   Denied denied_;
   std::unique_ptr<LocalShare> local_;
+  std::unique_ptr<ReceiptIds> ids_;
   std::atomic<std::shared_ptr<const CompiledPolicy>> current_;
 };
 

@@ -24,8 +24,10 @@ class ScriptedStore final : public store::Store {
     answers_ = answers;
     done_ = std::move(done);
   }
-  void refund(std::span<const Charge> charges, Instant) override {
+  void correct(std::span<const Charge> charges, const std::optional<store::Once>&, Instant,
+               Corrected told) override {
     for (const Charge& charge : charges) refunded.push_back(std::string(charge.counter));
+    if (told) told({});
   }
   void reset(std::span<const Charge>) override {}
 

@@ -114,11 +114,23 @@ void LocalShare::answer(Pending& pending) {
     charges.push_back(pending.charges[place]);
     charges.back().rule = rules.back().get();
   }
-  store_.charge_now(charges, pending.now, answers);
+  pending.decision.local_at = store_.charge_now(charges, pending.now, answers).at;
   for (std::size_t i = 0; i < places.size(); ++i) {
     answers[i].source = Source::kLocal;
     pending.answers[places[i]] = answers[i];
   }
+}
+
+store::Correction LocalShare::correct(std::span<const Charge> whole, Instant now) {
+  std::vector<RulePtr> rules;  // alive until the correction is made
+  std::vector<Charge> charges(whole.begin(), whole.end());
+  for (Charge& charge : charges) {
+    rules.push_back(rule_for(*charge.rule));
+    charge.rule = rules.back().get();
+  }
+  store::Correction made;
+  store_.correct(charges, std::nullopt, now, [&made](store::Correction told) { made = told; });
+  return made;
 }
 
 }  // namespace weir::engine

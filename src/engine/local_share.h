@@ -37,6 +37,9 @@ class LocalShare {
   // or a failed limit that denies.
   void answer(Pending& pending);
 
+  // Corrects what answer() charged. The charges name the whole limits' rules.
+  store::Correction correct(std::span<const store::Charge> charges, Instant now);
+
  private:
   using RulePtr = std::shared_ptr<const limit::Rule>;
 

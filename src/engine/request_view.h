@@ -30,6 +30,7 @@ class RequestView {
   std::optional<std::string_view> path();
   // The path with %2F read as a slash; nothing where there is none.
   const std::optional<std::string>& path_with_slashes();
+  bool can_release() const { return attributes_.can_release(); }
   // Whether this is a WebSocket message and not a request.
   bool is_message() const;
 

@@ -32,7 +32,11 @@ class SentAttributes final : public Attributes {
   std::optional<BadField> add(const policy::Attribute& attribute, std::string_view value,
                               const policy::Policy& policy);
 
-  // Forgets all, keeps the memory of values of a usual length.
+  // For callers who cannot say when a call has ended.
+  bool can_release() const override { return can_release_; }
+  void never_released() { can_release_ = false; }
+
+  // Forgets all but that, keeps the memory of values of a usual length.
   void clear();
 
  private:
@@ -44,6 +48,7 @@ class SentAttributes final : public Attributes {
   std::optional<IpAddress> ip_;
   std::vector<Value> values_;  // the first count_; those behind are memory for more
   std::size_t count_ = 0;
+  bool can_release_ = true;
 };
 
 }  // namespace weir::engine

@@ -105,25 +105,65 @@ weir::Decision EngineCore::shown(engine::Decision decision) {
     answer.limits.push_back(
         {std::string(met.name), met.verdict, met.shadow, met.source, met.reason});
   }
-  answer.inner_ = std::make_shared<const engine::Decision>(std::move(decision));
+  answer.inner_ = std::make_shared<Decided>(std::move(decision));
   return answer;
 }
 
+const engine::Receipt& Decided::receipt() {
+  std::call_once(asked_, [this] { receipt_ = engine::Receipt::of(decision); });
+  return receipt_;
+}
+
+const engine::Receipt* EngineCore::receipt_of(const weir::Decision& decision) {
+  if (!decision.inner_ || decision.inner_->receipt().empty()) return nullptr;
+  return &decision.inner_->receipt();
+}
+
+// Counters in memory answer before the engine returns.
+store::Correction EngineCore::correct(const weir::Decision& decision, std::optional<Instant> now,
+                                      Correct how) {
+  store::Correction made{.outcome = store::Correction::Outcome::kSpent};
+  const engine::Receipt* const receipt = receipt_of(decision);
+  if (receipt == nullptr) return made;
+  (engine_.*how)(*receipt, now ? *now : clock_.now(),
+                 [&made](const store::Correction& told) { made = told; });
+  return made;
+}
+
+store::Correction EngineCore::settle(const weir::Decision& decision, std::uint64_t cost,
+                                     std::optional<Instant> now) {
+  store::Correction made{.outcome = store::Correction::Outcome::kSpent};
+  const engine::Receipt* const receipt = receipt_of(decision);
+  if (receipt == nullptr) return made;
+  engine_.settle(*receipt, cost, now ? *now : clock_.now(),
+                 [&made](const store::Correction& told) { made = told; });
+  return made;
+}
+
 }  // namespace library
+
+namespace {
+
+bool is_made(const store::Correction& correction) {
+  return correction.outcome == store::Correction::Outcome::kMade;
+}
+
+}  // namespace
 
 HttpAnswer Decision::http() const {
   HttpAnswer answer;
   if (!inner_) return answer;
   engine::AnswerHeaders headers;
-  headers.fill(*inner_);
+  const engine::Decision& decided = inner_->decision;
+  headers.fill(decided);
   for (std::size_t i = 0; i < headers.size(); ++i) {
     answer.headers.emplace_back(headers[i].name, headers[i].value);
   }
   if (allowed) return answer;
-  answer.status = engine::refusal_status(*inner_);
-  const bool problem = inner_->policy->policy().response.body == policy::BodyFormat::kProblemJson;
+  answer.status = engine::refusal_status(decided);
+  const bool problem = decided.policy->policy().response.body == policy::BodyFormat::kProblemJson;
   answer.content_type = problem ? "application/problem+json" : "application/json";
-  engine::append_refusal_body(*inner_, answer.body);
+  engine::append_refusal_body(decided, answer.body);
   return answer;
 }
 
@@ -155,6 +195,22 @@ Result<Decision> Engine::check(std::span<const AttributeValue> attributes,
 void Engine::check_async(std::span<const AttributeValue> attributes,
                          std::optional<std::uint64_t> cost, Done done) {
   core_->check(attributes, cost, std::nullopt, done);
+}
+
+bool Engine::settle(const Decision& decision, std::uint64_t cost, std::optional<Instant> now) {
+  return is_made(core_->settle(decision, cost, now));
+}
+
+bool Engine::refund(const Decision& decision, std::optional<Instant> now) {
+  return is_made(core_->correct(decision, now, &engine::Engine::refund));
+}
+
+bool Engine::release(const Decision& decision, std::optional<Instant> now) {
+  return core_->correct(decision, now, &engine::Engine::release).found > 0;
+}
+
+bool Engine::renew(const Decision& decision, std::optional<Instant> now) {
+  return core_->correct(decision, now, &engine::Engine::renew).found > 0;
 }
 
 Result<bool> Engine::reload_file(const std::string& path) {

@@ -95,6 +95,44 @@ TEST(LibraryEngine, RefusesAPolicyWhoseStoreIsElsewhere) {
   ASSERT_FALSE(engine);
 }
 
+TEST(LibraryEngine, CorrectsWhatACallCostOnceAndInWhicheverCopy) {
+  Engine engine = make();
+  const auto first = login(engine, at_ns(0));
+  ASSERT_TRUE(engine.refund(*first, at_ns(0)));
+  const Decision copy = *first;
+  EXPECT_FALSE(engine.refund(copy, at_ns(0)));
+  EXPECT_FALSE(engine.settle(copy, 7, at_ns(0)));
+  const auto dear = login(engine, at_ns(0));
+  EXPECT_EQ(dear->verdict.remaining, 1u);
+  ASSERT_TRUE(engine.settle(*dear, 4, at_ns(0)));
+  const auto refused = login(engine, at_ns(0));
+  EXPECT_EQ(refused->verdict.retry_after, seconds(30));  // two are owed, and one is wanted
+  EXPECT_FALSE(engine.refund(*refused, at_ns(0)));
+  EXPECT_FALSE(engine.refund(Decision{}, at_ns(0)));
+}
+
+TEST(LibraryEngine, HoldsPlacesOfCallsInFlightUntilTheyAreReleased) {
+  auto engine = Engine::from_text(
+      "limits:\n  - { name: flight, algorithm: concurrency, limit: 1, timeout: 10s }\n");
+  ASSERT_TRUE(engine.has_value()) << engine.error().message;
+  const auto ask = [&](std::int64_t at_s) {
+    return *engine->check(std::span<const AttributeValue>{}, std::nullopt,
+                          at_ns(at_s * 1'000'000'000));
+  };
+  const Decision call = ask(0);
+  EXPECT_TRUE(call.allowed);
+  EXPECT_FALSE(ask(1).allowed);
+  EXPECT_TRUE(engine->renew(call, at_ns(9'000'000'000)));
+  EXPECT_FALSE(ask(18).allowed);
+  EXPECT_TRUE(engine->release(call, at_ns(18'000'000'000)));
+  EXPECT_FALSE(engine->release(call, at_ns(18'000'000'000)));
+  EXPECT_FALSE(engine->renew(call, at_ns(18'000'000'000)));
+  const Decision lost = ask(18);
+  EXPECT_TRUE(lost.allowed);
+  EXPECT_TRUE(ask(28).allowed);  // a holder that died
+  EXPECT_FALSE(engine->release(lost, at_ns(28'000'000'000)));
+}
+
 TEST(LibraryEngine, RefusesASnapshotThatItWouldNotWrite) {
   const auto engine = Engine::from_text("store: { snapshot: { file: state } }\nlimits: []\n");
   ASSERT_FALSE(engine);

@@ -168,24 +168,15 @@ void KeyedCore::take_each(const Rules& rules, std::span<const KeyedCall> calls, 
   }
 }
 
-void KeyedCore::refund(std::string_view key, std::uint64_t cost, Instant now,
-                       std::optional<Instant> charged_at) {
-  const Rules& current = rules();
+void KeyedCore::correct(std::string_view key, store::Change change, std::uint64_t cost, Instant now,
+                        std::optional<Instant> charged_at) {
   Charges charges;
-  add(current, key, cost, charges);
-  for (store::Charge& charge : charges) charge.charged_at = charged_at;
-  store_->memory.refund(charges, now);
-}
-
-// WHY in steps: taking more than is left is refused whole. Another caller may come between; then
-// less is left to take, and it is asked again, a few times.
-void KeyedCore::penalty(std::string_view key, std::uint64_t cost, Instant now) {
-  constexpr int kMostTries = 16;
-  const Rules& current = rules();
-  for (int tries = 0; tries < kMostTries; ++tries) {
-    const std::uint64_t left = take(current, key, 0, now).verdict.remaining;
-    if (left == 0 || take(current, key, std::min(cost, left), now).verdict.allowed()) return;
+  add(rules(), key, cost, charges);
+  for (store::Charge& charge : charges) {
+    charge.charged_at = charged_at;
+    charge.change = change;
   }
+  store_->memory.correct(charges, std::nullopt, now, nullptr);
 }
 
 std::optional<Verdict> KeyedCore::blocked(const Rules& rules, std::string_view key, Instant now) {

@@ -102,10 +102,9 @@ class KeyedCore {
   // The same for each call of its own, side by side where one set of numbers allows it.
   void take_each(const Rules& rules, std::span<const KeyedCall> calls, Instant now,
                  std::span<Verdict> verdicts);
-  void refund(std::string_view key, std::uint64_t cost, Instant now,
-              std::optional<Instant> charged_at);
-  // Takes what is left, at most `cost`.
-  void penalty(std::string_view key, std::uint64_t cost, Instant now);
+  // Gives `cost` back, or takes it though it may not be there.
+  void correct(std::string_view key, store::Change change, std::uint64_t cost, Instant now,
+               std::optional<Instant> charged_at);
   std::optional<Verdict> blocked(const Rules& rules, std::string_view key, Instant now);
 
  private:

@@ -56,8 +56,11 @@ void KeyedTicket::cancel(std::optional<Instant> now) {
 void KeyedTicket::settle(std::uint64_t actual, std::optional<Instant> now) {
   if (core_ == nullptr) return;
   const Instant at = core_->or_now(now);
-  if (actual < cost_) core_->refund(key_, cost_ - actual, at, charged_at_);
-  if (actual > cost_) core_->penalty(key_, actual - cost_, at);
+  if (actual < cost_) {
+    core_->correct(key_, store::Change::kGiveBack, cost_ - actual, at, charged_at_);
+  } else if (actual > cost_) {
+    core_->correct(key_, store::Change::kTake, actual - cost_, at, charged_at_);
+  }
   core_ = nullptr;
 }
 
@@ -137,11 +140,11 @@ Portion KeyedLimiter::allow_at_most(std::string_view key, std::uint64_t most,
 }
 
 void KeyedLimiter::refund(std::string_view key, std::uint64_t cost, std::optional<Instant> now) {
-  core_->refund(key, cost, core_->or_now(now), std::nullopt);
+  core_->correct(key, store::Change::kGiveBack, cost, core_->or_now(now), std::nullopt);
 }
 
 void KeyedLimiter::penalty(std::string_view key, std::uint64_t cost, std::optional<Instant> now) {
-  core_->penalty(key, cost, core_->or_now(now));
+  core_->correct(key, store::Change::kTake, cost, core_->or_now(now), std::nullopt);
 }
 
 void KeyedLimiter::reset(std::string_view key) {

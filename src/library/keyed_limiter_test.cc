@@ -109,6 +109,18 @@ TEST(KeyedLimiter, SettlesACallInTheWindowThatWasCharged) {
   EXPECT_EQ(limiter.peek("k", at_ns(kSecond)).remaining, 0u);
 }
 
+TEST(KeyedLimiter, OwesAPenaltyAndADearerCallBeyondWhatItHas) {
+  KeyedLimiter limiter = make(TokenBucket{{1, seconds(1)}, 5});
+  limiter.penalty("k", 8, at_ns(0));
+  EXPECT_EQ(limiter.check("k", 1, at_ns(0)).retry_after, seconds(4));
+  EXPECT_TRUE(limiter.allow("k", 1, at_ns(4 * kSecond)));
+  KeyedTicket ticket = limiter.take("other", 1, at_ns(0));
+  ticket.settle(7, at_ns(0));
+  EXPECT_EQ(limiter.check("other", 1, at_ns(0)).retry_after, seconds(3));
+  limiter.refund("other", 2, at_ns(0));
+  EXPECT_EQ(limiter.check("other", 1, at_ns(0)).retry_after, seconds(1));
+}
+
 TEST(KeyedLimiter, GivesBackASlotOfConcurrencyByItsTicket) {
   KeyedLimiter limiter = make(Concurrency{1, seconds(60)});
   KeyedTicket ticket = limiter.take("k", 1, at_ns(0));

@@ -50,6 +50,16 @@ std::optional<State> FixedWindowRule::refund(const State& state, std::uint64_t c
   return encode(seen);
 }
 
+std::optional<State> FixedWindowRule::overdraw(const State* state, std::uint64_t cost,
+                                               std::int64_t now,
+                                               std::optional<std::int64_t> charged_at) const {
+  View seen = view(state, now);
+  const std::int64_t at = charged_at.value_or(now);
+  if (at < seen.window.start || at >= seen.window.end) return std::nullopt;
+  seen.calls = counted_up(seen.calls, cost);
+  return encode(seen);
+}
+
 std::optional<State> FixedWindowRule::adopt(const State& state, std::int64_t now) const {
   if (fresh_at(state) <= now) return std::nullopt;
   return state;

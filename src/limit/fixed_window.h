@@ -37,6 +37,11 @@ class FixedWindowRule {
   std::optional<State> refund(const State& state, std::uint64_t cost, std::int64_t now,
                               std::optional<std::int64_t> charged_at) const;
 
+  // Counts `cost` though it may be above the limit; nothing where `charged_at` lies in another
+  // window than the current one.
+  std::optional<State> overdraw(const State* state, std::uint64_t cost, std::int64_t now,
+                                std::optional<std::int64_t> charged_at) const;
+
   // What was used stays used, at whatever new limit. REQUIRES: the windows are the same.
   std::optional<State> adopt(const State& state, std::int64_t now) const;
 

@@ -35,6 +35,9 @@ class LeakyBucketRule {
   std::optional<State> refund(const State& state, std::uint64_t cost, std::int64_t now) const {
     return slots_.refund(state, frozen_ && cost > 0 ? quota() : cost, now);
   }
+  State overdraw(const State* state, std::uint64_t cost, std::int64_t now) const {
+    return slots_.overdraw(state, frozen_ && cost > 0 ? quota() : cost, now);
+  }
   std::optional<State> adopt(const LeakyBucketRule& older, const State& state,
                              std::int64_t now) const {
     return slots_.adopt(older.slots_, state, now);

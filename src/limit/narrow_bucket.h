@@ -6,7 +6,7 @@
 // The same answers, tick for tick, as TokenBucketRule, of which it is made; only the width differs.
 // Holds buckets of less than 2^61 ticks from empty to full, until 2^62 ticks after the epoch (146
 // years at whole nanoseconds a tick, 5 at 29 ticks a nanosecond); what is beyond stays with the
-// wide form. Rate 0 has no arrival time, and stays there too.
+// wide form. Rate 0 has no arrival time, and stays there too, as does a bucket that owes tokens.
 //
 // No clock, no key, no lock. THREADS: plain values.
 
@@ -97,7 +97,7 @@ class NarrowBucket {
   }
   std::optional<std::uint64_t> narrow(const State& state, std::int64_t epoch) const {
     const std::uint64_t ahead = state.word[0] - static_cast<std::uint64_t>(epoch);
-    if (static_cast<std::int64_t>(state.word[0]) < epoch) return std::nullopt;
+    if (static_cast<std::int64_t>(state.word[0]) < epoch || state.word[2] != 0) return std::nullopt;
     const Wide arrival = wide_product(ahead, unit_) + state.word[1];
     if (arrival >= 2 * kMaxTicks) return std::nullopt;
     return static_cast<std::uint64_t>(arrival);

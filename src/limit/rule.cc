@@ -121,11 +121,27 @@ std::optional<State> Rule::refund(const State& state, std::uint64_t cost, Instan
         } else if constexpr (is_log<A>) {
           check_failed("!keeps_log()", kWrongDoor, __FILE__, __LINE__);
         } else if constexpr (is_window<A>) {
-          std::optional<std::int64_t> at;
-          if (charged_at) at = read(timeline(), *charged_at);
-          return algorithm.refund(state, cost, ns, at);
+          return algorithm.refund(state, cost, ns, read(timeline(), charged_at));
         } else {
           return algorithm.refund(state, cost, ns);
+        }
+      },
+      algorithm_);
+}
+
+std::optional<State> Rule::overdraw(const State* state, std::uint64_t cost, Instant now,
+                                    std::optional<Instant> charged_at) const {
+  const std::int64_t ns = read(timeline(), now);
+  return std::visit(
+      [&]<typename A>(const A& algorithm) -> std::optional<State> {
+        if constexpr (is_unlimited<A>) {
+          return std::nullopt;
+        } else if constexpr (is_log<A>) {
+          check_failed("!keeps_log()", kWrongDoor, __FILE__, __LINE__);
+        } else if constexpr (is_window<A>) {
+          return algorithm.overdraw(state, cost, ns, read(timeline(), charged_at));
+        } else {
+          return algorithm.overdraw(state, cost, ns);
         }
       },
       algorithm_);

@@ -54,6 +54,12 @@ class Rule {
   std::optional<State> refund(const State& state, std::uint64_t cost, Instant now,
                               std::optional<Instant> charged_at) const;
 
+  // Takes `cost` though it may not be there, from a fresh key where `state` is null: a bucket then
+  // owes it, windows count above their limit. Nothing where that changes nothing: the window that
+  // was charged has passed. `charged_at` and REQUIRES as of refund().
+  std::optional<State> overdraw(const State* state, std::uint64_t cost, Instant now,
+                                std::optional<Instant> charged_at) const;
+
   // The state of a key that was written under `older` numbers, under these: what is left in buckets
   // stays left, what is used in windows stays used; nothing where it starts fresh. A log keeps its
   // calls.

@@ -43,6 +43,17 @@ std::optional<State> SlidingCounterRule::refund(const State& state, std::uint64_
   return encode(seen);
 }
 
+std::optional<State> SlidingCounterRule::overdraw(const State* state, std::uint64_t cost,
+                                                  std::int64_t now,
+                                                  std::optional<std::int64_t> charged_at) const {
+  View seen = view(state, now);
+  const std::int64_t at = charged_at.value_or(now);
+  if (at < seen.start - window_) return std::nullopt;
+  std::uint64_t& count = at >= seen.start ? seen.current : seen.previous;
+  count = counted_up(count, cost);
+  return encode(seen);
+}
+
 std::optional<State> SlidingCounterRule::adopt(const SlidingCounterRule& older, const State& state,
                                                std::int64_t now) const {
   if (older.window_ != window_ || older.align_ != align_ || fresh_at(state) <= now) {

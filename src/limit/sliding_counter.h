@@ -40,6 +40,11 @@ class SlidingCounterRule {
   std::optional<State> refund(const State& state, std::uint64_t cost, std::int64_t now,
                               std::optional<std::int64_t> charged_at) const;
 
+  // Counts `cost` though it may be above the limit, in the window in which `charged_at` lies;
+  // nothing where that is neither the current one nor the one before.
+  std::optional<State> overdraw(const State* state, std::uint64_t cost, std::int64_t now,
+                                std::optional<std::int64_t> charged_at) const;
+
   // What was used stays used, where the windows are the same.
   std::optional<State> adopt(const SlidingCounterRule& older, const State& state,
                              std::int64_t now) const;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <optional>
 
 #include "weir/decision.h"
 #include "weir/time.h"
@@ -40,6 +41,15 @@ constexpr std::int64_t within_reach(std::int64_t ns) {
   return std::clamp(ns, kEarliestNs, kLatestNs);
 }
 
+// Windows and logs count no further than this, whatever is taken from them: far above any limit,
+// and whole numbers up to it are exact in Redis too.
+inline constexpr std::uint64_t kMostCounted = (std::uint64_t{1} << 53) - 1;
+
+constexpr std::uint64_t counted_up(std::uint64_t count, std::uint64_t cost) {
+  if (count >= kMostCounted) return count;
+  return count + std::min(cost, kMostCounted - count);
+}
+
 // The moment at which a state that never refills equals fresh.
 inline constexpr std::int64_t kNeverNs = std::numeric_limits<std::int64_t>::max();
 
@@ -48,6 +58,10 @@ enum class Timeline : std::uint8_t { kSteady, kWall };
 
 constexpr std::int64_t read(Timeline timeline, Instant now) {
   return within_reach(timeline == Timeline::kSteady ? now.steady_ns : now.wall_ns);
+}
+constexpr std::optional<std::int64_t> read(Timeline timeline, const std::optional<Instant>& at) {
+  if (!at) return std::nullopt;
+  return read(timeline, *at);
 }
 
 }  // namespace weir::limit

@@ -40,7 +40,7 @@ Step TokenBucketRule::decide(const State* state, std::uint64_t cost, std::int64_
   Wide ticks = debt.ticks;
   if (cost > burst_) {
     step.verdict.outcome = Outcome::kNever;
-  } else if (const Wide after = ticks + wide_product(cost, step_); after > capacity_) {
+  } else if (const Wide after = ticks + wide_product(cost, step_); cost > 0 && after > capacity_) {
     const std::int64_t wait_ns = ns_for(after - capacity_);
     step.verdict.outcome = wait_ns == kNeverNs ? Outcome::kNever : Outcome::kDenied;
     if (wait_ns != kNeverNs) step.verdict.retry_after = Duration(wait_ns);
@@ -66,9 +66,15 @@ std::optional<State> TokenBucketRule::refund(const State& state, std::uint64_t c
   return encode(debt - back, now);
 }
 
+State TokenBucketRule::overdraw(const State* state, std::uint64_t cost, std::int64_t now) const {
+  const Wide debt = debt_of(state, now).ticks;
+  const Wide room = std::max(most_debt(), debt) - debt;
+  return encode(debt + std::min(wide_product(cost, step_), room), now);
+}
+
 std::optional<State> TokenBucketRule::adopt(const TokenBucketRule& older, const State& state,
                                             std::int64_t now) const {
-  const Wide debt = older.debt_of(&state, now).ticks;
+  const Wide debt = std::min(older.debt_of(&state, now).ticks, older.capacity_);
   if (debt == 0) return std::nullopt;
   if (keeps_time_ && unit_ != 0 && older.unit_ != 0) {
     const auto ns = static_cast<std::uint64_t>(older.ns_for(debt));
@@ -102,8 +108,14 @@ TokenBucketRule::Debt TokenBucketRule::debt_of(const State* state, std::int64_t 
     if (ahead > static_cast<std::uint64_t>(kMaxSpanNs)) return Debt{capacity_, true};
     debt.ticks = wide_product(ahead, unit_) + state->word[1];
   }
-  if (debt.ticks > capacity_) debt = Debt{capacity_, true};
+  // More than everything is missing where the bucket owes it, or a clock ran ahead.
+  const Wide most = capacity_ + wide_product(state->word[2], unit_);
+  if (debt.ticks > most) debt = Debt{most, true};
   return debt;
+}
+
+Wide TokenBucketRule::most_debt() const {
+  return unit_ == 0 ? capacity_ : wide_product(static_cast<std::uint64_t>(kMaxSpanNs), unit_);
 }
 
 State TokenBucketRule::encode(Wide debt, std::int64_t now) const {
@@ -115,6 +127,9 @@ State TokenBucketRule::encode(Wide debt, std::int64_t now) const {
   const Wide ns = floor_div(debt, unit_);
   state.word[0] = static_cast<std::uint64_t>(now + static_cast<std::int64_t>(ns));
   state.word[1] = static_cast<std::uint64_t>(debt - ns * unit_);
+  if (debt > capacity_) {
+    state.word[2] = static_cast<std::uint64_t>(ceil_div(debt - capacity_, unit_));
+  }
   return state;
 }
 
@@ -124,14 +139,14 @@ std::int64_t TokenBucketRule::ns_for(Wide ticks) const {
 }
 
 void TokenBucketRule::report(Wide debt, Verdict& verdict) const {
-  const Wide left = capacity_ - debt;
+  const Wide left = debt < capacity_ ? capacity_ - debt : 0;
   verdict.quota = burst_;
   verdict.remaining = static_cast<std::uint64_t>(floor_div(left, step_));
   // A bucket that never refills says 100 years, which no real one can reach.
   verdict.reset_after = Duration(std::min(ns_for(debt), kMaxSpanNs));
   if (verdict.remaining == burst_) return;
-  const Wide grown = (Wide{verdict.remaining} + 1) * step_;
-  verdict.next_after = Duration(std::min(ns_for(grown - left), kMaxSpanNs));
+  const Wide missing = (Wide{verdict.remaining} + 1) * step_ + debt - capacity_;
+  verdict.next_after = Duration(std::min(ns_for(missing), kMaxSpanNs));
 }
 
 }  // namespace weir::limit

@@ -4,13 +4,16 @@
 // arrival time" of GCRA). A call of cost n moves it n token intervals further; it is admitted when
 // the point then lies at most one time-to-full ahead of now.
 //
-// Three deviations from the textbook:
+// Four deviations from the textbook:
 // 1. Exact at every rate. One token takes period/count nanoseconds; reduced to step/unit, time is
 //    counted in ticks of 1/unit ns, so that nothing is ever rounded: word 0 holds whole
 //    nanoseconds, word 1 the remaining ticks (0 to unit - 1). What is told is rounded up to 1 ns.
 // 2. Rate 0 is a value: time does not pass (unit 0), and word 0 holds the tokens taken.
 // 3. A point further ahead than one time-to-full, left by a clock that ran ahead, is brought back
 //    to it, also by a call that is denied: else it would be denied until that clock is caught up.
+// 4. A bucket can owe tokens (overdraw()): the point then lies further ahead, and word 2 says by
+// how
+//    many nanoseconds it may, which is what tells it from a clock that ran ahead.
 //
 // No clock, no key, no lock. THREADS: immutable; any.
 
@@ -45,8 +48,13 @@ class TokenBucketRule {
   // Nothing where the key is fresh afterwards.
   std::optional<State> refund(const State& state, std::uint64_t cost, std::int64_t now) const;
 
-  // What was left under `older` stays left, at most the new burst; a full bucket stays full. Where
-  // the numbers say keeps_time, the time until full stays instead.
+  // Takes `cost` though it may not be there. The bucket then owes tokens, and admits nothing before
+  // it has them again; it owes 100 years of refilling at most, and one that never refills nothing.
+  State overdraw(const State* state, std::uint64_t cost, std::int64_t now) const;
+
+  // What was left under `older` stays left, at most the new burst; a full bucket stays full, and
+  // what one owed is forgotten. Where the numbers say keeps_time, the time until full stays
+  // instead.
   std::optional<State> adopt(const TokenBucketRule& older, const State& state,
                              std::int64_t now) const;
 
@@ -68,6 +76,7 @@ class TokenBucketRule {
         keeps_time_(numbers.keeps_time) {}
 
   Debt debt_of(const State* state, std::int64_t now) const;
+  Wide most_debt() const;
   State encode(Wide debt, std::int64_t now) const;
   std::int64_t ns_for(Wide ticks) const;  // rounded up; kNeverNs where time does not help
   void report(Wide debt, Verdict& verdict) const;

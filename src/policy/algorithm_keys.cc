@@ -23,7 +23,7 @@ constexpr std::array<AlgorithmKeys, 7> kAlgorithms{{
     {Algorithm::kFixedWindow, "fixed_window", kLimitWindow, kAlignTimezone, "windows"},
     {Algorithm::kSlidingLog, "sliding_log", kLimitWindow, {}, "windows"},
     {Algorithm::kSlidingCounter, "sliding_counter", kLimitWindow, kOnlyAlign, "windows"},
-    {Algorithm::kConcurrency, "concurrency", kOnlyLimit, kOnlyTimeout, "", Feature::kConcurrency},
+    {Algorithm::kConcurrency, "concurrency", kOnlyLimit, kOnlyTimeout, ""},
     {Algorithm::kUnlimited, "unlimited", {}, {}, ""},
 }};
 

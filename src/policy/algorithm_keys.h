@@ -18,7 +18,6 @@ struct AlgorithmKeys {
   std::span<const NumberKey> required;
   std::span<const NumberKey> optional;
   std::string_view list;  // "windows", "buckets", or "" for none
-  Feature feature = Feature::kBuilt;
 
   bool takes(NumberKey key) const;
   bool requires_key(NumberKey key) const;

@@ -12,10 +12,7 @@ struct NotYet {
 
 constexpr std::array kNotYet{
     NotYet{Feature::kJwt, "identity from a JWT"},
-    NotYet{Feature::kConcurrency, "the algorithm concurrency"},
     NotYet{Feature::kLeased, "the mode leased"},
-    NotYet{Feature::kRefundWhen, "a refund by the upstream's answer"},
-    NotYet{Feature::kSettle, "settling a cost afterwards"},
     NotYet{Feature::kProblemJson, "a body of problem+json"},
     NotYet{Feature::kTemplateBody, "a body from a template file"},
     NotYet{Feature::kCors, "CORS on refusals"},

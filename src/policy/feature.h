@@ -17,10 +17,7 @@ namespace weir::policy {
 enum class Feature : std::uint8_t {
   kBuilt,  // everything that has no row
   kJwt,
-  kConcurrency,
   kLeased,
-  kRefundWhen,
-  kSettle,
   kProblemJson,
   kTemplateBody,
   kCors,

@@ -143,7 +143,6 @@ std::optional<Numbers> finish_one(Reader& reader, const AlgorithmKeys& keys,
   if (!check_keys(reader, keys, draft) || !has_values(draft)) return std::nullopt;
   if (!check_window(reader, keys, draft)) return std::nullopt;
   Numbers numbers = build(keys.algorithm, draft);
-  if (keys.feature != Feature::kBuilt && not_yet(keys.feature)) return numbers;  // told already
   const Result<limit::Rule> rule = limit::Rule::make(numbers);
   if (rule) return numbers;
   if (rule.error().code == ErrorCode::kUnsupported) {

@@ -88,6 +88,8 @@ struct RefundWhen {
   std::vector<std::string> status;
 };
 
+constexpr std::size_t kMostStatuses = 64;
+
 // "2xx", or three digits.
 bool is_status_pattern(std::string_view text) {
   if (text.size() != 3 || text[0] < '1' || text[0] > '5') return false;
@@ -114,18 +116,27 @@ constexpr std::array kRefundFields{
                       read_statuses},
 };
 
-void read_refund_when(Reader& reader, const Entry& entry, LimitDraft&) {
-  RefundWhen unused;
-  read_fields<RefundWhen>(reader, entry, kRefundFields, unused);
+void read_refund_when(Reader& reader, const Entry& entry, LimitDraft& out) {
+  RefundWhen read;
+  read_fields<RefundWhen>(reader, entry, kRefundFields, read);
+  if (read.status.size() > kMostStatuses) {
+    reader.mistake(entry.at, "status names " + std::to_string(read.status.size()) +
+                                 " statuses, wants 64 at most: 4xx stands for a hundred");
+  }
+  out.limit.refund_when = std::move(read.status);
 }
 
-void read_settle(Reader& reader, const Entry& entry, LimitDraft&) {
+void read_settle(Reader& reader, const Entry& entry, LimitDraft& out) {
   constexpr std::string_view kPrefix = "response_header:";
   const std::string* text = read_scalar(reader, entry, "response_header:NAME");
   if (text == nullptr) return;
-  const bool right =
-      text->starts_with(kPrefix) && parse_attribute("header." + text->substr(kPrefix.size()), {});
-  if (!right) {
+  std::optional<Attribute> header;
+  if (text->starts_with(kPrefix)) {
+    header = parse_attribute("header." + text->substr(kPrefix.size()), {});
+  }
+  if (header) {
+    out.limit.settle = header->name;
+  } else {
     reader.mistake(entry.value->at,
                    "settle is " + quote(entry.value->shown()) + ", wants response_header:NAME");
   }
@@ -137,7 +148,7 @@ constexpr std::array kLimitFields{
                       read_limit_name},
     Field<LimitDraft>{{"algorithm",
                        "token_bucket, leaky_bucket, fixed_window, sliding_log, sliding_counter, "
-                       "concurrency (not yet) or unlimited",
+                       "concurrency or unlimited",
                        kRequired, "How it counts. Which numbers it takes stands below."},
                       read_limit_algorithm},
     Field<LimitDraft>{{"match", "mapping of attributes to patterns", "",
@@ -175,10 +186,13 @@ constexpr std::array kLimitFields{
                        "Other numbers for some keys; stronger than tiers."},
                       [](Reader&, const Entry& e, LimitDraft& out) { out.overrides = e; }},
     Field<LimitDraft>{{"refund_when", "a mapping, see below", "",
-                       "Gives the cost back when the upstream answered so.", Feature::kRefundWhen},
+                       "In the gateway: gives the cost back when the upstream answered so, such as "
+                       "to count failed logins only."},
                       read_refund_when},
     Field<LimitDraft>{{"settle", "response_header:NAME", "",
-                       "Corrects the cost by what the upstream answered.", Feature::kSettle},
+                       "In the gateway: the upstream says in this header what the request cost; "
+                       "what it said before is corrected. Names the limits that `/v1/settle` "
+                       "corrects, where there are any."},
                       read_settle},
 };
 

@@ -49,6 +49,13 @@ constexpr auto kApiFields = with_listener_fields<Api>(std::array{
         {"adhoc", "true or false", "false",
          "Callers may bring numbers of their own: `{\"key\":\"user:1\",\"rate\":\"10/60s\"}`."},
         [](Reader& r, const Entry& e, Api& a) { read_bool(r, e, a.adhoc); }},
+    Field<Api>{
+        {"id_lifetime", "duration from 1s to 30d", "15m",
+         "How long a decision's `id` can settle or refund its cost. Each id that was used is "
+         "remembered for so long."},
+        [](Reader& r, const Entry& e, Api& a) {
+          read_duration(r, e, a.id_lifetime, {std::chrono::seconds(1), std::chrono::days(30)});
+        }},
 });
 
 void read_state(Reader& reader, const Entry& entry, Admin&) {

@@ -254,7 +254,8 @@ limits:
 TEST(Load, LetsNobodyIntoTheAdminListenerBeyondLoopbackWithoutAToken) {
   EXPECT_EQ(mistakes_of("limits: []\nadmin: { listen: 0.0.0.0:9090 }\n"),
             "p.yaml:2:1: admin listens on 0.0.0.0:9090 without a token: whoever reaches it could "
-            "see keys and change limits; set admin.token, or listen on 127.0.0.1\n");
+            "see keys and change limits; set admin.token or admin.tls.client_ca, or listen on "
+            "127.0.0.1\n");
   EXPECT_EQ(mistakes_of("limits: []\nadmin: { listen: 0.0.0.0:9090, token: t }\n"), "");
   EXPECT_EQ(mistakes_of("limits: []\nadmin: { listen: \"[::1]:9090\" }\n"), "");
 }

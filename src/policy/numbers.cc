@@ -154,7 +154,6 @@ void read_table(Reader& reader, const Entry& entry, SetDraft& out) {
     if (field.name == keys->list) fields.push_back(field);
   }
   read_fields<NumbersDraft>(reader, entry, fields, draft);
-  reader.refuse_unbuilt(keys->feature, entry.at);
 }
 
 constexpr std::string_view kTableType = "a mapping of its numbers";
@@ -166,7 +165,7 @@ constexpr std::array<Field<SetDraft>, 6> kTableFields{{
      read_table},
     {{"sliding_log", kTableType, "", "Takes limit and window, or windows."}, read_table},
     {{"sliding_counter", kTableType, "", "Takes limit, window and align, or windows."}, read_table},
-    {{"concurrency", kTableType, "", "Takes limit and timeout (not yet)."}, read_table},
+    {{"concurrency", kTableType, "", "Takes limit and timeout."}, read_table},
 }};
 
 }  // namespace
@@ -204,7 +203,6 @@ bool read_algorithm(Reader& reader, const Entry& entry, Algorithm& out) {
   const int index = read_word(reader, entry, names);
   if (index < 0) return false;
   out = static_cast<Algorithm>(index);
-  reader.refuse_unbuilt(keys_of(out).feature, entry.value->at);
   return true;
 }
 

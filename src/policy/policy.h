@@ -122,6 +122,9 @@ struct Limit {
   Mode mode = Mode::kEnforce;
   Missing missing = Missing::kSkip;
   std::optional<OnError> on_error;  // absent: the store's
+  // The upstream's statuses that give the cost back, such as "2xx" or "404"; empty: none does.
+  std::vector<std::string> refund_when;
+  std::string settle;  // the response header that says what a call cost; empty: none does
 };
 
 enum class HeaderFamily : std::uint8_t { kXRateLimit, kRateLimit, kRetryAfter };
@@ -225,7 +228,8 @@ struct Gateway : Listener {
 
 struct Api : Listener {
   std::string token;
-  bool adhoc = false;  // callers may bring their own numbers
+  bool adhoc = false;                               // callers may bring their own numbers
+  Duration id_lifetime = std::chrono::minutes(15);  // how long a decision's cost can be corrected
 };
 
 struct Resp : Listener {

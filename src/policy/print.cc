@@ -222,7 +222,10 @@ class Printer {
     websocket(policy.websocket);
     paths(policy.paths);
     if (policy.gateway) gateway(*policy.gateway);
-    if (policy.api) listener("api", *policy.api, policy.api->token);
+    if (policy.api) {
+      listener("api", *policy.api, policy.api->token);
+      line("  ", "id_lifetime", format_duration(policy.api->id_lifetime));
+    }
     if (policy.admin) listener("admin", *policy.admin, policy.admin->token);
     metrics(policy.metrics);
     log(policy.log);
@@ -284,6 +287,11 @@ class Printer {
     if (value.cost.max_cost) line(kIndent, "max_cost", std::to_string(*value.cost.max_cost));
     line(kIndent, "mode", value.mode == Mode::kShadow ? "shadow" : "enforce");
     if (value.on_error) line(kIndent, "on_error", word(*value.on_error));
+    if (!value.refund_when.empty()) {
+      line(kIndent, "refund_when",
+           "{ status: " + list(value.refund_when, [](const auto& v) { return text(v); }) + " }");
+    }
+    if (!value.settle.empty()) line(kIndent, "settle", text("response_header:" + value.settle));
     tiers(value);
     overrides(value);
   }

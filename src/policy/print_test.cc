@@ -53,6 +53,8 @@ limits:
     on_error: deny
     cost: 2
     max_cost: 5
+    refund_when: { status: [2xx, 404] }
+    settle: response_header:X-Usage
     tiers: { gold: { rate: 5/s }, none: unlimited, "${X}": unlimited }
     overrides: [{ key: [u, k], burst: 99 }, { key: ["1", "2"], unlimited: true }]
   - name: b
@@ -128,6 +130,8 @@ mode = "shadow"
 on_error = "deny"
 cost = 2
 max_cost = 5
+refund_when = { status = ["2xx", "404"] }
+settle = "response_header:x-usage"
 tiers = { gold = { rate = "5/s" }, none = "unlimited", "${X}" = "unlimited" }
 overrides = [{ key = ["u", "k"], burst = 99 }, { key = [1, 2], unlimited = true }]
 

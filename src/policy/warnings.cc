@@ -195,6 +195,35 @@ class Doubts {
                     name + " can never fire: `exempt` takes out all that `match` lets in");
     }
     never_sent(limit, node, name);
+    afterwards(limit, node, name);
+  }
+
+  // What is done when the answer is there, where nobody sees one.
+  void afterwards(const Limit& limit, const Node& node, const std::string& name) {
+    const bool listens = policy_.api || policy_.resp || policy_.grpc;
+    const bool unseen = listens && !policy_.gateway;
+    if (unseen && !limit.refund_when.empty()) {
+      reader_.doubt(place_of(node, "refund_when"),
+                    name + " never gives back: only the gateway sees what an upstream answers",
+                    "let the caller of the API send /v1/refund, or add a gateway");
+    }
+    const bool flight =
+        std::any_of(limit.numbers.begin(), limit.numbers.end(),
+                    [](const Numbers& n) { return algorithm_of(n) == Algorithm::kConcurrency; });
+    if (!flight) return;
+    // Forward-auth answers proxies alone; behind a gateway they are those in front of it.
+    const bool asks = policy_.api && !policy_.gateway && !policy_.identity.trusted_proxies.empty();
+    std::string where;
+    for (const auto& [there, listener] :
+         {std::pair(policy_.resp.has_value(), "resp"), std::pair(policy_.grpc.has_value(), "grpc"),
+          std::pair(asks, "forward-auth")}) {
+      if (there) where += (where.empty() ? "" : ", ") + std::string(listener);
+    }
+    if (where.empty()) return;
+    reader_.doubt(place_of(node, "algorithm"),
+                  name + " does not apply to what is asked through " + where +
+                      ": nobody could say there when a call has ended",
+                  "ask through the gateway or POST /v1/check, or take another algorithm");
   }
 
   void key(const Limit& limit, const Node& node, const std::string& name) {

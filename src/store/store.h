@@ -10,6 +10,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/siphash.h"
 #include "limit/rule.h"
 #include "weir/decision.h"
 #include "weir/time.h"
@@ -18,6 +19,13 @@ namespace weir::store {
 
 // The most counters that one request may meet.
 inline constexpr std::size_t kMaxCharges = 64;
+
+// What a correction does to a counter (Store::correct()).
+enum class Change : std::uint8_t {
+  kGiveBack,  // `cost`, clamped at fresh; ends calls in flight. What is not there stays so.
+  kTake,      // `cost`, though it may not be there: limit::Rule::overdraw()
+  kRenew,     // calls in flight count as begun now; those that have left stay so
+};
 
 // One counter that one request meets. The views must outlive the call.
 struct Charge {
@@ -31,9 +39,30 @@ struct Charge {
   // A shadow charge never refuses the request; it is charged only when the request is admitted and
   // it admits the call itself.
   bool shadow = false;
-  // For refund(): when the store charged it (Admission::at), so that a window gives back what it
+  // For correct(): when the store charged it (Admission::at), so that a window gives back what it
   // took itself. Left out: the window that holds `now`.
   std::optional<Instant> charged_at = std::nullopt;
+  Change change = Change::kGiveBack;  // for correct()
+};
+
+// Names a correction, so that it is made once, whoever asks and however often.
+struct Once {
+  Hash128 serial;
+  Instant until;  // from then on it is refused: nothing need be remembered
+};
+
+// What became of a correction.
+struct Correction {
+  enum class Outcome : std::uint8_t {
+    kMade,
+    kSpent,    // it was made before
+    kTooLate,  // its Once has ended
+    kUnknown,  // the store failed: it may have been made or not
+  };
+  Outcome outcome = Outcome::kMade;
+  // Of the charges that ended or renewed calls in flight: how many found them still there.
+  std::uint32_t found = 0;
+  Instant at = {};  // when it was made: renewed calls count as begun then
 };
 
 // Whether a request was admitted, and the moment at which the store decided it: an instant behind
@@ -74,8 +103,20 @@ class Store {
   virtual void charge(std::span<const Charge> charges, Instant now, std::span<Answer> answers,
                       Done done) = 0;
 
+  // Told what became of it, as Done is.
+  using Corrected = std::function<void(Correction)>;
+
+  // Corrects what was charged, each counter by its own Change, all at one moment; at most once
+  // where `once` names it. Without it a correction is made whenever it is asked for. REQUIRES:
+  // charges is not empty; at most kMaxCharges; no two with the same counter and key. The views need
+  // live no longer than the call. `told` may be null. THREADS: any.
+  virtual void correct(std::span<const Charge> charges, const std::optional<Once>& once,
+                       Instant now, Corrected told) = 0;
+
   // Gives back `cost` to each counter, clamped at fresh; unknown counters stay unknown.
-  virtual void refund(std::span<const Charge> charges, Instant now) = 0;
+  void refund(std::span<const Charge> charges, Instant now) {
+    correct(charges, std::nullopt, now, nullptr);
+  }
 
   // Forgets the counters: they are fresh again.
   virtual void reset(std::span<const Charge> charges) = 0;

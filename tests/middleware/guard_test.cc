@@ -49,5 +49,25 @@ TEST(Guard, StandsBeforeAHandlerOfAnyLibrary) {
   EXPECT_EQ(handled, 1);
 }
 
+TEST(Guard, HoldsAPlaceInFlightUntilItsHandlerReturnsOrThrows) {
+  Engine engine = *Engine::from_text(
+      "limits:\n  - { name: flight, algorithm: concurrency, limit: 1, timeout: 1h }\n");
+  const Guard<Request, Response> guard(
+      engine, [](const Request&, std::vector<AttributeValue>&) {},
+      [](const Request&, const HttpAnswer& answer) {
+        return Response{answer.status, answer.body, ""};
+      });
+  int within = 0;
+  for (int i = 0; i < 2; ++i) {
+    guard({"/", ""}, [&](const Request& request) {
+      within = guard(request, [](const Request&) { return Response{200, "", ""}; }).status;
+      return Response{200, "", ""};
+    });
+    EXPECT_EQ(within, 429);
+  }
+  EXPECT_THROW(guard({"/", ""}, [](const Request&) -> Response { throw 7; }), int);
+  EXPECT_EQ(guard({"/", ""}, [](const Request&) { return Response{200, "", ""}; }).status, 200);
+}
+
 }  // namespace
 }  // namespace weir

@@ -37,15 +37,15 @@ Verdict TokenBucketModel::ask(std::uint64_t cost, Instant now, bool charge) {
   refill(now.steady_ns);
   Verdict verdict;
   const Fraction needed = Integer(cost);
-  if (needed > burst_ || (needed > tokens_ && rate_ == 0)) {
+  if (needed > burst_ || (cost > 0 && needed > tokens_ && rate_ == 0)) {
     verdict.outcome = Outcome::kNever;
-  } else if (needed > tokens_) {
+  } else if (cost > 0 && needed > tokens_) {
     verdict.outcome = Outcome::kDenied;
     verdict.retry_after = time_for(needed - tokens_);
   } else if (charge) {
     tokens_ -= needed;
   }
-  const Integer whole = floor(tokens_);
+  const Integer whole = std::max<Integer>(0, floor(tokens_));
   verdict.quota = to_count(floor(burst_));
   verdict.remaining = to_count(whole);
   verdict.reset_after = time_for(burst_ - tokens_);
@@ -56,6 +56,13 @@ Verdict TokenBucketModel::ask(std::uint64_t cost, Instant now, bool charge) {
 void TokenBucketModel::refund(std::uint64_t cost, Instant now, std::optional<Instant>) {
   refill(now.steady_ns);
   tokens_ = std::min<Fraction>(burst_, tokens_ + Integer(cost));
+}
+
+// Owes 100 years of refilling at most; without any, nothing.
+void TokenBucketModel::overdraw(std::uint64_t cost, Instant now, std::optional<Instant>) {
+  refill(now.steady_ns);
+  const Fraction least = rate_ == 0 ? Fraction(0) : burst_ - rate_ * Integer(kHundredYearsNs);
+  tokens_ = std::max<Fraction>(tokens_ - Integer(cost), std::min<Fraction>(least, tokens_));
 }
 
 LeakyBucketModel::LeakyBucketModel(const LeakyBucket& numbers)
@@ -103,6 +110,17 @@ Verdict LeakyBucketModel::ask_frozen(std::uint64_t cost, bool charge) {
   verdict.remaining = taken_ ? 0 : verdict.quota;
   if (taken_) verdict.reset_after = verdict.next_after = Duration(kHundredYearsNs);
   return verdict;
+}
+
+void LeakyBucketModel::overdraw(std::uint64_t cost, Instant now, std::optional<Instant>) {
+  if (frozen_) {
+    taken_ = taken_ || cost > 0;
+    return;
+  }
+  const Fraction waiting = wait(now.steady_ns);
+  const Fraction most = std::max<Fraction>(Integer(kHundredYearsNs), waiting);
+  next_free_ =
+      Integer(now.steady_ns) + std::min<Fraction>(waiting + interval_ * Integer(cost), most);
 }
 
 void LeakyBucketModel::refund(std::uint64_t cost, Instant now, std::optional<Instant>) {

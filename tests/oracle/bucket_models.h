@@ -11,6 +11,7 @@ class TokenBucketModel final : public Model {
   explicit TokenBucketModel(const TokenBucket& numbers);
   Verdict ask(std::uint64_t cost, Instant now, bool charge) override;
   void refund(std::uint64_t cost, Instant now, std::optional<Instant> charged_at) override;
+  void overdraw(std::uint64_t cost, Instant now, std::optional<Instant> charged_at) override;
 
  private:
   void refill(std::int64_t now);
@@ -27,6 +28,7 @@ class LeakyBucketModel final : public Model {
   explicit LeakyBucketModel(const LeakyBucket& numbers);
   Verdict ask(std::uint64_t cost, Instant now, bool charge) override;
   void refund(std::uint64_t cost, Instant now, std::optional<Instant> charged_at) override;
+  void overdraw(std::uint64_t cost, Instant now, std::optional<Instant> charged_at) override;
 
  private:
   Verdict ask_frozen(std::uint64_t cost, bool charge);

@@ -14,6 +14,7 @@ class UnlimitedModel final : public Model {
     return verdict;
   }
   void refund(std::uint64_t, Instant, std::optional<Instant>) override {}
+  void overdraw(std::uint64_t, Instant, std::optional<Instant>) override {}
 };
 
 struct Maker {

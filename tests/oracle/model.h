@@ -37,6 +37,10 @@ class Model {
 
   // Gives back. A key that was never charged stays as it is.
   virtual void refund(std::uint64_t cost, Instant now, std::optional<Instant> charged_at) = 0;
+  // Takes what may not be there, as of a call made at `charged_at` (else now).
+  virtual void overdraw(std::uint64_t cost, Instant now, std::optional<Instant> charged_at) = 0;
+  // Calls in flight that began at `charged_at` (else the first) count as begun now.
+  virtual void renew(std::uint64_t, Instant, std::optional<Instant>) {}
 };
 
 std::unique_ptr<Model> make_model(const Numbers& numbers);

@@ -26,10 +26,23 @@ scenario::Reply Oracle::take(std::span<const scenario::Met> met, Instant now) {
   return reply;
 }
 
-void Oracle::refund(std::span<const scenario::Met> met, Instant now,
-                    std::optional<Instant> charged_at) {
+void Oracle::correct(std::span<const scenario::Met> met, scenario::Change change, Instant now,
+                     std::optional<Instant> charged_at) {
   now = advance(now);
-  for (const scenario::Met& one : met) model(one).refund(one.cost, now, charged_at);
+  for (const scenario::Met& one : met) {
+    Model& mine = model(one);
+    switch (change) {
+      case scenario::Change::kRefund:
+        mine.refund(one.cost, now, charged_at);
+        break;
+      case scenario::Change::kOverdraw:
+        mine.overdraw(one.cost, now, charged_at);
+        break;
+      case scenario::Change::kRenew:
+        mine.renew(one.cost, now, charged_at);
+        break;
+    }
+  }
 }
 
 void Oracle::reset(std::span<const scenario::Met> met) {

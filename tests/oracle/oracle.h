@@ -23,8 +23,8 @@ namespace weir::oracle {
 class Oracle final : public scenario::Target {
  public:
   scenario::Reply take(std::span<const scenario::Met> met, Instant now) override;
-  void refund(std::span<const scenario::Met> met, Instant now,
-              std::optional<Instant> charged_at) override;
+  void correct(std::span<const scenario::Met> met, scenario::Change change, Instant now,
+               std::optional<Instant> charged_at) override;
   void reset(std::span<const scenario::Met> met) override;
 
  private:

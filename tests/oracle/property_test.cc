@@ -74,7 +74,7 @@ TEST_P(Properties, AnswersAreTheOraclesForTheFunctionAndTheStore) {
         for (scenario::Target* target :
              {static_cast<scenario::Target*>(&oracle), static_cast<scenario::Target*>(&pure),
               static_cast<scenario::Target*>(&stored)}) {
-          target->refund({&back, 1}, now, std::nullopt);
+          target->correct({&back, 1}, scenario::Change::kRefund, now, std::nullopt);
         }
       }
       now = now + generate.pause(right, typical_span(numbers));
@@ -177,7 +177,7 @@ TEST_P(Properties, ARefundUndoesItsCharge) {
       const Met extra{&limit, "k", generate.cost(quota)};
       // A first call of its own would start a window of its own.
       const bool admitted = other.take({&extra, 1}, now).admitted;
-      if (admitted) other.refund({&extra, 1}, now, now);
+      if (admitted) other.correct({&extra, 1}, scenario::Change::kRefund, now, now);
       const Met met{&limit, "k", generate.cost(quota)};
       const Verdict expected = one.take({&met, 1}, now).verdicts[0];
       ASSERT_EQ(describe(other.take({&met, 1}, now).verdicts[0]), describe(expected));

@@ -82,6 +82,15 @@ void FixedWindowModel::refund(std::uint64_t cost, Instant now, std::optional<Ins
   if (used(current) == 0) first_.reset();
 }
 
+void FixedWindowModel::overdraw(std::uint64_t cost, Instant now,
+                                std::optional<Instant> charged_at) {
+  const Window current = window(now.wall_ns);
+  const Instant at = charged_at.value_or(now);
+  if (cost == 0 || at.wall_ns < current.start || at.wall_ns >= current.end) return;
+  first_ = current.start;
+  calls_.push_back({at, cost});
+}
+
 std::int64_t SlidingCounterModel::start(std::int64_t now) const {
   const std::int64_t length = numbers_.window.count();
   if (numbers_.align == Align::kEpoch) return floor_multiple(now, length);
@@ -161,6 +170,17 @@ void SlidingCounterModel::refund(std::uint64_t cost, Instant now,
   }
 }
 
+void SlidingCounterModel::overdraw(std::uint64_t cost, Instant now,
+                                   std::optional<Instant> charged_at) {
+  if (cost == 0) return;
+  if (estimate(now.steady_ns) == 0) {
+    calls_.clear();
+    anchor_ = now.steady_ns;
+  }
+  const Instant at = charged_at.value_or(now);
+  if (at.steady_ns >= start(now.steady_ns) - numbers_.window.count()) calls_.push_back({at, cost});
+}
+
 Integer LogModel::counted_at(std::int64_t moment) const {
   Integer sum = 0;
   for (const Call& call : calls_) {
@@ -201,6 +221,26 @@ Verdict LogModel::ask(std::uint64_t cost, Instant now, bool charge) {
     verdict.next_after = until_at_most(Integer(limit_) - verdict.remaining - 1, ns);
   }
   return verdict;
+}
+
+void LogModel::add(Instant at, std::uint64_t cost) {
+  const auto later = [](const Instant& a, const Call& b) { return a.steady_ns < b.at.steady_ns; };
+  calls_.insert(std::upper_bound(calls_.begin(), calls_.end(), at, later), {at, cost});
+}
+
+void LogModel::overdraw(std::uint64_t cost, Instant now, std::optional<Instant> charged_at) {
+  const Instant at = charged_at.value_or(now);
+  if (cost > 0 && Integer(now.steady_ns) - at.steady_ns < window_.count()) add(at, cost);
+}
+
+void LogModel::renew(std::uint64_t cost, Instant now, std::optional<Instant> charged_at) {
+  if (!flight_) return;
+  std::uint64_t left = cost;
+  take_out(calls_, left, false, [&](const Call& call) {
+    const bool counts = Integer(now.steady_ns) - call.at.steady_ns < window_.count();
+    return counts && (!charged_at || call.at.steady_ns == charged_at->steady_ns);
+  });
+  if (left < cost) add(now, cost - left);
 }
 
 void LogModel::refund(std::uint64_t cost, Instant, std::optional<Instant> charged_at) {

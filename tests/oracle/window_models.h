@@ -26,6 +26,7 @@ class FixedWindowModel final : public Model {
   explicit FixedWindowModel(const FixedWindow& numbers) : numbers_(numbers) {}
   Verdict ask(std::uint64_t cost, Instant now, bool charge) override;
   void refund(std::uint64_t cost, Instant now, std::optional<Instant> charged_at) override;
+  void overdraw(std::uint64_t cost, Instant now, std::optional<Instant> charged_at) override;
 
  private:
   Window window(std::int64_t now) const;
@@ -41,6 +42,7 @@ class SlidingCounterModel final : public Model {
   explicit SlidingCounterModel(const SlidingCounter& numbers) : numbers_(numbers) {}
   Verdict ask(std::uint64_t cost, Instant now, bool charge) override;
   void refund(std::uint64_t cost, Instant now, std::optional<Instant> charged_at) override;
+  void overdraw(std::uint64_t cost, Instant now, std::optional<Instant> charged_at) override;
 
  private:
   std::int64_t start(std::int64_t now) const;
@@ -60,11 +62,14 @@ class LogModel final : public Model {
   explicit LogModel(const Concurrency& n) : limit_(n.limit), window_(n.timeout), flight_(true) {}
   Verdict ask(std::uint64_t cost, Instant now, bool charge) override;
   void refund(std::uint64_t cost, Instant now, std::optional<Instant> charged_at) override;
+  void renew(std::uint64_t cost, Instant now, std::optional<Instant> charged_at) override;
+  void overdraw(std::uint64_t cost, Instant now, std::optional<Instant> charged_at) override;
 
  private:
   Integer counted_at(std::int64_t moment) const;
   // The first moment from `now` on at which at most `count` calls are counted.
   Duration until_at_most(const Integer& count, std::int64_t now) const;
+  void add(Instant at, std::uint64_t cost);
 
   std::uint64_t limit_;
   Duration window_;

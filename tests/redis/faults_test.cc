@@ -233,7 +233,7 @@ TEST(RedisFaults, CountsTheInstancesThatSayTheyAreThere) {
   for (auto& count : counted) {
     auto made = store::RedisStore::make(loops, support::patient(tcp(server)));
     ASSERT_TRUE(made.has_value());
-    (*made)->on_instances([&count](std::uint32_t instances) { count = instances; });
+    (*made)->on_fleet([&count](const store::RedisStore::Fleet& fleet) { count = fleet.instances; });
     (*made)->start();
     stores.push_back(std::move(*made));
   }

@@ -74,6 +74,14 @@ Asked Runner::charge(const std::vector<store::Charge>& charges, Instant now) {
   return asked;
 }
 
+store::Correction Runner::correct(const std::vector<store::Charge>& charges,
+                                  const std::optional<store::Once>& once, Instant now) {
+  std::promise<store::Correction> promise;
+  store_->correct(charges, once, now, [&](store::Correction told) { promise.set_value(told); });
+  auto future = promise.get_future();
+  return must_get(future);
+}
+
 void Runner::flush() {
   static const auto rule = limit::Rule::make(TokenBucket{{1, std::chrono::seconds(1)}, 1});
   // Keys enough to reach every node of a Cluster.
@@ -154,9 +162,11 @@ scenario::Reply RedisTarget::take(std::span<const scenario::Met> met, Instant no
   return reply;
 }
 
-void RedisTarget::refund(std::span<const scenario::Met> met, Instant now,
-                         std::optional<Instant> charged_at) {
-  runner_.store().refund(Charges(met, prefix_, charged_at).all, advance(now));
+void RedisTarget::correct(std::span<const scenario::Met> met, scenario::Change change, Instant now,
+                          std::optional<Instant> charged_at) {
+  Charges charges(met, prefix_, charged_at);
+  for (store::Charge& charge : charges.all) charge.change = scenario::to_store(change);
+  runner_.store().correct(charges.all, std::nullopt, advance(now), nullptr);
   runner_.flush();
 }
 

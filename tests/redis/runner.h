@@ -38,6 +38,8 @@ class Runner {
   store::Answer charge(const store::Charge& charge, Instant now) {
     return this->charge(std::vector{charge}, now).answers.front();
   }
+  store::Correction correct(const std::vector<store::Charge>& charges,
+                            const std::optional<store::Once>& once, Instant now);
   // Until what was sent before has been answered.
   void flush();
   // Asks again and again until an answer is known, at most `patience`; how long that took.
@@ -62,8 +64,8 @@ class RedisTarget final : public scenario::Target {
       : runner_(runner), prefix_(std::move(prefix)) {}
 
   scenario::Reply take(std::span<const scenario::Met> met, Instant now) override;
-  void refund(std::span<const scenario::Met> met, Instant now,
-              std::optional<Instant> charged_at) override;
+  void correct(std::span<const scenario::Met> met, scenario::Change change, Instant now,
+               std::optional<Instant> charged_at) override;
   void reset(std::span<const scenario::Met> met) override;
 
  private:

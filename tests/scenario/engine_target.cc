@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "engine/receipt.h"
 #include "engine/test_request.h"
 
 namespace weir::scenario {
@@ -67,23 +68,35 @@ Reply EngineTarget::take(std::span<const Met> met, Instant now) {
   return reply;
 }
 
-void EngineTarget::refund(std::span<const Met> met, Instant now,
-                          std::optional<Instant> charged_at) {
+// By the receipt of the decision made then for this key; a refund without one by the limits' names.
+void EngineTarget::correct(std::span<const Met> met, Change change, Instant now,
+                           std::optional<Instant> charged_at) {
   reload_if_changed(met);
   if (!charged_at) {
+    WEIR_CHECK(change == Change::kRefund, "the engine corrects else what was charged at a time");
     for (const Met& one : met) {
       const auto done = engine_.refund(one.limit->name, {one.key}, now, one.cost);
       WEIR_CHECK(done.has_value(), "the limit is in the policy");
     }
     return;
   }
-  // The decision made then for this key.
   const auto charged = std::find_if(charged_.rbegin(), charged_.rend(), [&](const auto& decision) {
     return decision.at.steady_ns == charged_at->steady_ns && decision.limits.size() == met.size() &&
            decision.limits[0].name == met[0].limit->name &&
            decision.key_of(decision.limits[0]).find(met[0].key) != std::string_view::npos;
   });
-  if (charged != charged_.rend()) engine_.refund(*charged, now, met[0].cost);
+  if (charged == charged_.rend()) return;
+  const engine::Receipt receipt = engine::Receipt::of(*charged);
+  const std::uint64_t cost = charged->limits[0].cost;
+  if (change == Change::kRenew) {
+    engine_.renew(receipt, now);
+  } else if (change == Change::kOverdraw) {
+    engine_.settle(receipt, cost + met[0].cost, now);
+  } else if (receipt.has_places()) {
+    engine_.refund(receipt, now);
+  } else {
+    engine_.settle(receipt, cost - std::min(cost, met[0].cost), now);
+  }
 }
 
 void EngineTarget::reset(std::span<const Met> met) {

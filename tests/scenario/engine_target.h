@@ -24,7 +24,8 @@ class EngineTarget final : public Target {
   explicit EngineTarget(const Scenario& scenario);
 
   Reply take(std::span<const Met> met, Instant now) override;
-  void refund(std::span<const Met> met, Instant now, std::optional<Instant> charged_at) override;
+  void correct(std::span<const Met> met, Change change, Instant now,
+               std::optional<Instant> charged_at) override;
   void reset(std::span<const Met> met) override;
 
  private:

@@ -77,10 +77,10 @@ class Runner {
     if (got != take.outcomes) fail(take.outcomes, got);
   }
 
-  void operator()(const Refund& refund) {
+  void operator()(const Correct& correct) {
     std::optional<Instant> charged;
-    if (refund.charged) charged = moment(*refund.charged);
-    target_.refund(meet(refund.keys, refund.cost), now_, charged);
+    if (correct.charged) charged = moment(*correct.charged);
+    target_.correct(meet(correct.keys, correct.cost), correct.change, now_, charged);
   }
 
   void operator()(const Reset& reset) { target_.reset(meet(reset.keys, 1)); }

@@ -32,7 +32,8 @@ class Target {
  public:
   virtual ~Target() = default;
   virtual Reply take(std::span<const Met> met, Instant now) = 0;
-  virtual void refund(std::span<const Met> met, Instant now, std::optional<Instant> charged_at) = 0;
+  virtual void correct(std::span<const Met> met, Change change, Instant now,
+                       std::optional<Instant> charged_at) = 0;
   virtual void reset(std::span<const Met> met) = 0;
 };
 

@@ -200,20 +200,27 @@ Result<Action> take_of(const Words& words) {
   return Action(std::move(take));
 }
 
+std::optional<Change> change_of(std::string_view word) {
+  if (word == "refund") return Change::kRefund;
+  if (word == "overdraw") return Change::kOverdraw;
+  if (word == "renew") return Change::kRenew;
+  return std::nullopt;
+}
+
 // refund KEY COST [charged TIME]
-Result<Action> refund_of(const Words& words) {
+Result<Action> correct_of(Change change, const Words& words) {
   const bool dated = words.size() == 5 && words[3] == "charged";
   const auto cost = words.size() >= 3 ? parse_count(words[2]) : std::nullopt;
   if (!cost || (words.size() != 3 && !dated)) {
-    return invalid("want 'TIME refund KEY COST [charged TIME]'");
+    return invalid("want 'TIME " + std::string(words[0]) + " KEY COST [charged TIME]'");
   }
-  Refund refund{keys_of(words[1]), *cost, std::nullopt};
-  if (dated) refund.charged = parse_seconds(words[4]);
-  return Action(std::move(refund));
+  Correct correct{change, keys_of(words[1]), *cost, std::nullopt};
+  if (dated) correct.charged = parse_seconds(words[4]);
+  return Action(std::move(correct));
 }
 
 Result<Action> action_of(const Words& words) {
-  if (words[0] == "refund") return refund_of(words);
+  if (const auto change = change_of(words[0])) return correct_of(*change, words);
   if (words[0] == "reset" && words.size() == 2) return Action(Reset{keys_of(words[1])});
   if (words[0] == "limit") {
     auto limit = parse_limit(Words(words.begin() + 1, words.end()));

@@ -14,6 +14,8 @@
 //   0  alice 1 every 0.25 -> AAD AAD                # one call every 0.25 s: Allow, Deny, Never
 //   0  global=-,per_ip=10.0.0.1 1 -> allow by per_ip  # only these limits, each by its own key
 //   9  refund alice 1 charged 0                     # give back, in the window charged at 0
+//   9  overdraw alice 3 charged 0                   # take though it may not be there, the same way
+//   9  renew alice 1 charged 0                      # calls in flight since 0 count from now
 //   9  reset alice
 //   9  limit per_user token_bucket rate=20/60s burst=5  # a reload that changes this limit
 //   9  wall -3600                                   # the wall clock steps, from here on
@@ -87,7 +89,11 @@ struct TakeEvery {
   std::string outcomes;  // one letter a call: A, D, N
 };
 
-struct Refund {
+// What becomes of calls that were charged.
+enum class Change : std::uint8_t { kRefund, kOverdraw, kRenew };
+
+struct Correct {
+  Change change = Change::kRefund;
   Keys keys;
   std::uint64_t cost = 1;
   std::optional<Duration> charged;
@@ -101,7 +107,7 @@ struct WallStep {
   Duration by{0};
 };
 
-using Action = std::variant<Take, TakeMany, TakeEvery, Refund, Reset, Limit, WallStep>;
+using Action = std::variant<Take, TakeMany, TakeEvery, Correct, Reset, Limit, WallStep>;
 
 struct Step {
   int line = 0;

@@ -1,5 +1,6 @@
 #include "scenario/targets.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace weir::scenario {
@@ -54,22 +55,40 @@ Reply PureTarget::take(std::span<const Met> met, Instant now) {
   return reply;
 }
 
-void PureTarget::refund(std::span<const Met> met, Instant now, std::optional<Instant> charged_at) {
+void PureTarget::correct(std::span<const Met> met, Change change, Instant now,
+                         std::optional<Instant> charged_at) {
   now = advance(now);
   for (const Met& one : met) {
     Counter& mine = counter(one, now);
     if (mine.rule.keeps_log()) {
-      store::CallLog::Refund refund;
-      refund.cost = one.cost;
-      if (charged_at) refund.charged_at = charged_at->steady_ns;
-      if (std::holds_alternative<Concurrency>(mine.rule.numbers())) {
-        refund.order = store::CallLog::Unknown::kOldest;
-      }
-      refund.expired = mine.rule.decide(mine.log.view(), 0, now).expired;
-      mine.log.take_out(refund);
-    } else if (mine.state) {
+      correct_log(mine, change, one.cost, now, charged_at);
+    } else if (change == Change::kOverdraw) {
+      const limit::State* state = mine.state ? &*mine.state : nullptr;
+      const auto next = mine.rule.overdraw(state, one.cost, now, charged_at);
+      if (next) mine.state = next;
+    } else if (change == Change::kRefund && mine.state) {
       mine.state = mine.rule.refund(*mine.state, one.cost, now, charged_at);
     }
+  }
+}
+
+void PureTarget::correct_log(Counter& counter, Change change, std::uint64_t cost, Instant now,
+                             std::optional<Instant> charged_at) {
+  const bool flight = std::holds_alternative<Concurrency>(counter.rule.numbers());
+  store::CallLog::Refund refund;
+  refund.cost = cost;
+  if (charged_at) refund.charged_at = charged_at->steady_ns;
+  if (flight) refund.order = store::CallLog::Unknown::kOldest;
+  refund.expired = counter.rule.decide(counter.log.view(), 0, now).expired;
+  if (change == Change::kRefund) {
+    counter.log.take_out(refund);
+  } else if (change == Change::kRenew) {
+    const std::uint64_t found = flight ? counter.log.take_out(refund) : 0;
+    if (found > 0) counter.log.put_in(now.steady_ns, found);
+  } else {
+    const std::int64_t at = std::min(charged_at.value_or(now).steady_ns, now.steady_ns);
+    const limit::State made{{0, static_cast<std::uint64_t>(at), 0}};
+    if (!counter.rule.is_fresh(made, now)) counter.log.put_in(at, cost);
   }
 }
 
@@ -96,6 +115,18 @@ struct Charges {
 
 }  // namespace
 
+store::Change to_store(Change change) {
+  switch (change) {
+    case Change::kRefund:
+      return store::Change::kGiveBack;
+    case Change::kOverdraw:
+      return store::Change::kTake;
+    case Change::kRenew:
+      break;
+  }
+  return store::Change::kRenew;
+}
+
 Reply StoreTarget::take(std::span<const Met> met, Instant now) {
   const Charges charges(met, std::nullopt);
   std::vector<store::Answer> answers(met.size());
@@ -106,8 +137,11 @@ Reply StoreTarget::take(std::span<const Met> met, Instant now) {
   return reply;
 }
 
-void StoreTarget::refund(std::span<const Met> met, Instant now, std::optional<Instant> charged_at) {
-  store_.refund(Charges(met, charged_at).all, now);
+void StoreTarget::correct(std::span<const Met> met, Change change, Instant now,
+                          std::optional<Instant> charged_at) {
+  Charges charges(met, charged_at);
+  for (store::Charge& charge : charges.all) charge.change = to_store(change);
+  store_.correct(charges.all, std::nullopt, now, nullptr);
 }
 
 void StoreTarget::reset(std::span<const Met> met) {

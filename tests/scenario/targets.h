@@ -23,7 +23,8 @@ namespace weir::scenario {
 class PureTarget final : public Target {
  public:
   Reply take(std::span<const Met> met, Instant now) override;
-  void refund(std::span<const Met> met, Instant now, std::optional<Instant> charged_at) override;
+  void correct(std::span<const Met> met, Change change, Instant now,
+               std::optional<Instant> charged_at) override;
   void reset(std::span<const Met> met) override;
 
  private:
@@ -36,11 +37,16 @@ class PureTarget final : public Target {
   Instant advance(Instant now);
   Counter& counter(const Met& met, Instant now);
   Verdict ask(Counter& counter, std::uint64_t cost, Instant now, bool charge);
+  static void correct_log(Counter& counter, Change change, std::uint64_t cost, Instant now,
+                          std::optional<Instant> charged_at);
 
   std::map<std::pair<std::string, std::string>, Counter> counters_;
   std::deque<Counter> peeked_;
   std::optional<Instant> latest_;
 };
+
+// The store's word for it.
+store::Change to_store(Change change);
 
 // A store that answers before charge() returns.
 class StoreTarget final : public Target {
@@ -48,7 +54,8 @@ class StoreTarget final : public Target {
   explicit StoreTarget(store::Store& store) : store_(store) {}
 
   Reply take(std::span<const Met> met, Instant now) override;
-  void refund(std::span<const Met> met, Instant now, std::optional<Instant> charged_at) override;
+  void correct(std::span<const Met> met, Change change, Instant now,
+               std::optional<Instant> charged_at) override;
   void reset(std::span<const Met> met) override;
 
  private:

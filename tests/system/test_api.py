@@ -66,7 +66,7 @@ class Api(SystemTest):
                     if request is None:
                         continue
                     sent += 1
-                    body = json.dumps(request["body"]) if "body" in request else None
+                    body = self.body_of(request)
                     answer = self.client.request(method.upper(), request["path"],
                                                  request.get("headers"), body)
                     label = f"{method} {path} {status}"
@@ -76,6 +76,17 @@ class Api(SystemTest):
                         wrong = mistakes(json.loads(answer.text), content["schema"])
                         self.assertEqual(wrong, [], f"{label}: {answer}")
         self.assertGreater(sent, 15)
+
+    def body_of(self, request):
+        if "body" not in request:
+            return None
+        body = json.dumps(request["body"])
+        if "decide" in request:
+            decision = json.loads(self.post("/v1/check", request["decide"]).text)
+            body = body.replace("$id", decision["id"])
+        if "first" in request:
+            self.client.request("POST", request["first"], body=body)
+        return body
 
     def test_a_batch_is_decided_in_order_each_on_its_own(self):
         one = {"attributes": {"ip": "203.0.113.7", "path": "/login"}}

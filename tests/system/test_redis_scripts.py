@@ -40,7 +40,7 @@ class Scripts(harness.SystemTest):
         whole = (LUA / "counters.lua").read_text()
         self.bucket = self.load((LUA / "bucket.lua").read_text())
         self.charge = self.load(whole + (LUA / "charge.lua").read_text())
-        self.refund = self.load(whole + (LUA / "refund.lua").read_text())
+        self.correct = self.load(whole + (LUA / "correct.lua").read_text())
 
     def load(self, text):
         return self.redis.cli("SCRIPT", "LOAD", text)[0]
@@ -102,7 +102,8 @@ class Scripts(harness.SystemTest):
         self.assertEqual(charged[1], "1")
         self.assertEqual(self.redis.cli("EVALSHA", self.charge, 1, "r", START, "", *call)[1], "0")
         back = ("window", START, "", "", 1, 1, 1000, "", "", "")
-        self.assertEqual(self.redis.cli("EVALSHA", self.refund, 1, "r", START, "", *back), ["1"])
+        self.assertEqual(self.redis.cli("EVALSHA", self.correct, 1, "r", START, "", *back),
+                         ["1", str(START)])
         self.assertEqual(self.redis.cli("EXISTS", "r"), ["0"])
 
     def test_the_servers_time_decides_where_none_is_handed_in(self):

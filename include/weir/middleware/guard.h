@@ -39,20 +39,37 @@ class Guard {
 
   // The handler's response, or a refusal. A request whose attributes cannot be read (a bad path,
   // an address that is none) is refused with 400. A delay is not waited for: use what holds
-  // requests best in your library, by decide().
+  // requests best in your library, by decide(). Places in limits on calls in flight are held until
+  // the handler returns or throws.
   Response operator()(const Request& request, const Handler& handler) const {
-    const HttpAnswer answer = decide(request);
+    const Result<Decision> decision = check(request);
+    const HttpAnswer answer = answer_of(decision);
     if (answer.status != 200) return refuse_(request, answer);
+    const Places places{engine_, *decision};
     Response response = handler(request);
     if (annotate_) annotate_(response, answer);
     return response;
   }
 
-  // Status 200: pass it on, with these headers.
-  HttpAnswer decide(const Request& request) const {
+  // Status 200: pass it on, with these headers. Places in limits on calls in flight are free again
+  // at their timeout, since nobody says here when the call has ended: Engine::check() and release()
+  // do.
+  HttpAnswer decide(const Request& request) const { return answer_of(check(request)); }
+
+ private:
+  struct Places {
+    ~Places() { engine.release(decision); }
+    Engine& engine;
+    const Decision& decision;
+  };
+
+  Result<Decision> check(const Request& request) const {
     std::vector<AttributeValue> attributes;
     describe_(request, attributes);
-    const Result<Decision> decision = engine_.check(attributes);
+    return engine_.check(attributes);
+  }
+
+  static HttpAnswer answer_of(const Result<Decision>& decision) {
     if (decision) return decision->http();
     HttpAnswer bad;
     bad.status = 400;
@@ -61,7 +78,6 @@ class Guard {
     return bad;
   }
 
- private:
   Engine& engine_;
   Describe describe_;
   Refuse refuse_;

@@ -34,14 +34,29 @@ void Api::refuse(http::Response& response, const Error& error, const http::Done&
   refuse(response, error.code == ErrorCode::kNotFound ? 404 : 400, error.message, {}, done);
 }
 
-void Api::answer(const engine::Decision& decision, http::Response& response) const {
+std::string_view Api::id_of(const engine::Decision& decision) const {
+  thread_local std::string id;
+  id.clear();
+  engine_.append_id(decision, id);
+  return id;
+}
+
+std::string_view Api::id_of(const engine::Receipt& receipt) const {
+  thread_local std::string id;
+  id.clear();
+  engine_.append_id(receipt, id);
+  return id;
+}
+
+void Api::answer(const engine::Decision& decision, std::string_view id,
+                 http::Response& response) const {
   static thread_local engine::AnswerHeaders headers;
   count(decision.allowed);
   response.status = decision.allowed ? 200 : engine::refusal_status(decision);
   response.content_type = "application/json";
   headers.fill(decision);
   headers.append_to(response.headers);
-  engine::append_check_json(decision, "", response.body);
+  engine::append_check_json(decision, id, response.body);
   response.body += '\n';
 }
 

@@ -11,6 +11,7 @@
 #include "engine/adhoc.h"
 #include "engine/decision_timer.h"
 #include "engine/engine.h"
+#include "engine/receipt.h"
 #include "serve/api/bad_field.h"
 #include "serve/http/message.h"
 
@@ -39,8 +40,17 @@ class Api {
   // By the error's code: 404 for what does not exist, else 400.
   void refuse(http::Response& response, const Error& error, const http::Done& done) const;
 
-  // Fills the answer to one decision: its status, header families, JSON; and counts it.
-  void answer(const engine::Decision& decision, http::Response& response) const;
+  // Fills the answer to one decision: its status, header families, JSON with its id; and counts it.
+  void answer(const engine::Decision& decision, http::Response& response) const {
+    answer(decision, id_of(decision), response);
+  }
+  void answer(const engine::Decision& decision, std::string_view id,
+              http::Response& response) const;
+
+  // By what charges can be corrected later; empty where there are none. Lives until the next one of
+  // this thread.
+  std::string_view id_of(const engine::Decision& decision) const;
+  std::string_view id_of(const engine::Receipt& receipt) const;
 
  private:
   engine::Engine& engine_;
@@ -58,6 +68,10 @@ void check(const Api& api, const policy::Policy& policy, const http::Request& re
 // /v1/limits/{name}/take, /refund (POST) and /keys (GET, DELETE); `rest` is "{name}/take".
 void limit_by_name(const Api& api, std::string_view rest, const http::Request& request,
                    http::Response& response, http::Done done);
+// /v1/settle, /v1/refund, /v1/release, /v1/renew: one decision by its id.
+bool is_id_verb(std::string_view verb);
+void by_id(const Api& api, std::string_view verb, const http::Request& request,
+           http::Response& response, http::Done done);
 void forward_auth(const Api& api, const http::Request& request, http::Response& response,
                   http::Done done);
 

@@ -56,12 +56,13 @@ void told(Asked* asked) {
   done();
 }
 
-void on_decision(Asked* asked, std::size_t index, const engine::Decision& decision) {
+void on_decision(Asked* asked, std::size_t index, const engine::Decision& decision,
+                 std::string_view id) {
   if (asked->body.batch) {
     asked->api->count(decision.allowed);
-    engine::append_check_json(decision, "", asked->decisions[index]);
+    engine::append_check_json(decision, id, asked->decisions[index]);
   } else {
-    asked->api->answer(decision, *asked->response);
+    asked->api->answer(decision, id, *asked->response);
   }
   told(asked);
 }
@@ -96,7 +97,12 @@ void on_adhoc(Asked* asked, std::size_t index, const store::Answer& answer, Inst
   }
   decision.reason = one.reason;
   decision.named = 0;
-  on_decision(asked, index, decision);
+  std::string_view id;
+  if (answer.known && decision.allowed) {
+    id = asked->api->id_of(
+        engine::Receipt::of_adhoc(check.numbers, kAdhocFamily, check.key, one.cost, now));
+  }
+  on_decision(asked, index, decision, id);
 }
 
 }  // namespace
@@ -120,7 +126,9 @@ void check(const Api& api, const policy::Policy& policy, const http::Request& re
     const CheckRequest& one = raw->body.checks[i];
     if (!one.adhoc) {
       api.engine().decide(one.attributes, now, one.cost,
-                          [raw, i](const engine::Decision& d) { on_decision(raw, i, d); });
+                          [raw, i](const engine::Decision& decision) {
+                            on_decision(raw, i, decision, raw->api->id_of(decision));
+                          });
       continue;
     }
     const auto started = api.adhoc().decide(

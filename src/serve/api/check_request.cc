@@ -192,4 +192,25 @@ std::optional<BadField> read_key(std::string_view body, KeyRequest& out) {
   return std::nullopt;
 }
 
+std::optional<BadField> read_id(std::string_view body, bool takes_cost, IdRequest& out) {
+  const auto parsed = parse_json(body);
+  const json::object* object = nullptr;
+  if (auto bad = read_object(parsed, object)) return bad;
+  for (const auto& [name, value] : *object) {
+    std::optional<BadField> bad;
+    if (name == "id") {
+      bad = read_text("id", value, out.id);
+    } else if (name == "cost" && takes_cost) {
+      bad = read_count("cost", value, out.cost);
+    } else {
+      bad = BadField{std::string(name), takes_cost ? "is not known here; there are id and cost"
+                                                   : "is not known here; there is id"};
+    }
+    if (bad) return bad;
+  }
+  if (!object->contains("id")) return BadField{"id", "is missing"};
+  if (takes_cost && !object->contains("cost")) return BadField{"cost", "is missing"};
+  return std::nullopt;
+}
+
 }  // namespace weir::api

@@ -63,4 +63,12 @@ struct KeyRequest {
 
 std::optional<BadField> read_key(std::string_view body, KeyRequest& out);
 
+// {"id":"...","cost":7}: the cost of settle alone, where it must be given.
+struct IdRequest {
+  std::string id;
+  std::uint64_t cost = 0;
+};
+
+std::optional<BadField> read_id(std::string_view body, bool takes_cost, IdRequest& out);
+
 }  // namespace weir::api

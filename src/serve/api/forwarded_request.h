@@ -38,6 +38,7 @@ class ForwardedRequest final : public engine::Attributes, public policy::Request
   // engine::Attributes. REQUIRES: read() succeeded.
   std::optional<std::string_view> find(const policy::Attribute& attribute) const override;
   std::optional<IpAddress> ip() const override { return client_.ip; }
+  bool can_release() const override { return false; }  // proxies do not say when it has ended
 
   // policy::RequestFields
   std::optional<std::string_view> header(std::string_view name, std::size_t index) const override;

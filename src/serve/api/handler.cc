@@ -10,6 +10,7 @@
 namespace weir::api {
 namespace {
 
+constexpr std::string_view kVersion = "/v1/";
 constexpr std::string_view kLimits = "/v1/limits/";
 
 // Whether the request is refused before it is looked at.
@@ -43,10 +44,13 @@ void route(const Api& api, const http::AsyncHandler& other, const http::Request&
     return limit_by_name(api, request.path.substr(kLimits.size()), request, response,
                          std::move(done));
   }
+  if (request.path.starts_with(kVersion) && is_id_verb(request.path.substr(kVersion.size()))) {
+    return by_id(api, request.path.substr(kVersion.size()), request, response, std::move(done));
+  }
   if (request.path == "/json" && other) return other(request, response, std::move(done));
   api.refuse(response, 404,
-             "there are /v1/check, /v1/limits/NAME/take, refund and keys, /v1/forward-auth and "
-             "/json",
+             "there are /v1/check, /v1/settle, /v1/refund, /v1/release, /v1/renew, "
+             "/v1/limits/NAME/take, refund and keys, /v1/forward-auth and /json",
              {}, done);
 }
 

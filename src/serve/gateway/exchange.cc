@@ -221,7 +221,7 @@ void Exchange::begin_response() {
   using Kind = http1::Body::Kind;
   const http1::ResponseHead& head = response_.head();
   const bool open_end = head.body.kind == Kind::kChunked || head.body.kind == Kind::kUntilClose;
-  const bool must_close = owner_.begin_response();
+  const bool must_close = owner_.begin_response(head);
   close_client_ = must_close || !traits_.keep_alive || (open_end && traits_.client_is_1_0) ||
                   rest_is_uncertain();
   ResponseContext context;
@@ -250,7 +250,7 @@ void Exchange::switch_protocols() {
     return fail(502, "UPSTREAM_BAD_RESPONSE",
                 "upstream " + target_->name() + " switched protocols in a way not asked for");
   }
-  owner_.begin_response();
+  owner_.begin_response(response_.head());
   ResponseContext context;
   context.rate_headers = rate_headers_;
   append_response_head(client_.output(), response_.head(),

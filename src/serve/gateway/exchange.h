@@ -47,9 +47,9 @@ class Exchange final : public net::Connection::Owner, public ConnectAttempt::Own
  public:
   class Owner {
    public:
-    // The response begins; whether the client's connection must end with it, as it must while the
-    // listener drains.
-    virtual bool begin_response() = 0;
+    // The response begins, of which this is the head; whether the client's connection must end with
+    // it, as it must while the listener drains.
+    virtual bool begin_response(const http1::ResponseHead& head) = 0;
     // The response has been written. `keep`: the connection may serve another request.
     virtual void on_response_done(bool keep) = 0;
     // Nothing has been written: the owner answers.

@@ -279,8 +279,9 @@ class LateStore final : public store::Store {
       }
     });
   }
-  void refund(std::span<const store::Charge> charges, Instant now) override {
-    inner_.refund(charges, now);
+  void correct(std::span<const store::Charge> charges, const std::optional<store::Once>& once,
+               Instant now, Corrected told) override {
+    inner_.correct(charges, once, now, std::move(told));
   }
   void reset(std::span<const store::Charge> charges) override { inner_.reset(charges); }
 

@@ -64,7 +64,9 @@ void Session::handle_request() {
 
 void Session::on_decision(const engine::Decision& decision) {
   worker_.counters.timer.end(asked_at_);
+  if (decision.allowed) account_.open(decision);
   if (state_ == State::kClosed) {  // ended while the store was asked
+    account_.close();
     facts_.reset();
     destroy();
     return;
@@ -89,6 +91,7 @@ void Session::on_decision(const engine::Decision& decision) {
 void Session::admit(const engine::CompiledPolicy& compiled) {
   const policy::Policy& policy = compiled.policy();
   if (worker_.upstreams.size() == 0) {
+    account_.close();
     leave_head();
     worker_.counters.error.add();
     worker_.counters.upstream_fault.add();

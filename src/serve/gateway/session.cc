@@ -43,6 +43,7 @@ Session::Session(Worker& worker, net::SessionSet& sessions, net::Transport trans
                                   std::max<std::size_t>(settings.max_header_bytes, 64 * 1024))),
       parser_(limits_of(settings)),
       timeouts_(settings.timeouts),
+      account_(worker),
       exchange_(worker.loop, *client_, limits_of(settings), *this),
       tunnel_(worker.loop, [this] { end(); }),
       deadline_(worker.loop.timers(), [this] { on_deadline(); }) {
@@ -208,6 +209,7 @@ void Session::end() {
   state_ = State::kClosed;
   deadline_.cancel();
   delay_.reset();
+  account_.close();
   exchange_.stop();
   tunnel_.close();
   if (messages_) messages_->close();
@@ -222,13 +224,15 @@ void Session::destroy() {
 
 // ---- what an exchange tells
 
-bool Session::begin_response() {
+bool Session::begin_response(const http1::ResponseHead& head) {
   worker_.counters.allowed.add();
+  account_.on_response(head);
   counted_ = true;
   return sessions_.draining();
 }
 
 void Session::on_response_done(bool keep) {
+  account_.close();
   close_after_ = !keep;
   if (!exchange_.request_body().done()) {
     unwanted_ = std::move(exchange_.request_body());
@@ -242,6 +246,7 @@ void Session::on_response_done(bool keep) {
 }
 
 void Session::on_failure(const Failure& failure) {
+  account_.close();
   const bool clients = failure.status < 500;
   worker_.counters.error.add();
   if (!clients) worker_.counters.upstream_fault.add();

@@ -24,6 +24,7 @@
 #include "engine/answer.h"
 #include "net/connection.h"
 #include "net/session.h"
+#include "serve/gateway/account.h"
 #include "serve/gateway/exchange.h"
 #include "serve/gateway/local_answer.h"
 #include "serve/gateway/message_tunnel.h"
@@ -49,7 +50,7 @@ class Session final : public net::Session, public net::Connection::Owner, public
   void on_output(net::Connection& client) override;
 
   // Exchange::Owner
-  bool begin_response() override;
+  bool begin_response(const http1::ResponseHead& head) override;
   void on_response_done(bool keep) override;
   void on_failure(const Failure& failure) override;
   void on_broken() override;
@@ -107,6 +108,7 @@ class Session final : public net::Session, public net::Connection::Owner, public
   std::int64_t asked_at_ = 0;          // for the timer
   engine::AnswerHeaders rate_headers_;
   RequestTraits traits_;
+  Account account_;
   UpstreamPtr target_;  // of a request that is held
   Exchange exchange_;
   Tunnel tunnel_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/compiled_policy.h"
+#include "engine/receipt.h"
 #include "engine/sent_attributes.h"
 #include "serve/grpc/current_limit.h"
 #include "serve/grpc/rate_limit_answer.h"
@@ -136,6 +137,7 @@ void RateLimiter::decide(std::string_view message, Done done) const {
   const auto policy = engine_.current();
   for (std::size_t i = 0; i < count; ++i) {
     const rls::Descriptor& descriptor = call->request.descriptors[i];
+    call->attributes[i].never_released();
     auto bad = read_attributes(call->request, descriptor, policy->policy(), call->attributes[i]);
     if (bad) return invalid(*std::move(bad));
     if (descriptor.limit && descriptor.limit->unit == rls::Unit::kUnknown) {
@@ -203,7 +205,7 @@ void RateLimiter::give_back(const Call& call) const {
   const Instant now = clock_.now();
   for (const DescriptorAnswer& answer : call.answers) {
     if (answer.is_refused()) continue;
-    if (answer.decision) engine_.refund(*answer.decision, now);
+    if (answer.decision) engine_.refund(engine::Receipt::of(*answer.decision), now);
     if (!answer.told || answer.cost == 0) continue;
     (void)adhoc_.decide(
         {kOverrideFamily, answer.key, bucket_of(*answer.limit), answer.cost, /*refund=*/true}, now,

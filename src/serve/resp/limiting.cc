@@ -139,6 +139,7 @@ void Commands::check(Arguments arguments, Client& client) const {
   if (!cost) return refuse(client, "cost must be a whole number from 0 to 18446744073709551615");
   if (arguments.size() % 2 != 0) return refuse(client, "an attribute has no value");
   auto asked = std::make_unique<Asked>();
+  asked->attributes.never_released();
   const auto policy = services_.engine.current();
   for (std::size_t i = 2; i < arguments.size(); i += 2) {
     if (arguments[i + 1].size() > kMaxKeyBytes) return refuse(client, "a value is too long");

@@ -20,20 +20,36 @@ void CallLog::apply(const limit::LogStep& step, std::uint64_t cost) {
   }
 }
 
-void CallLog::take_out(Refund refund) {
+std::uint64_t CallLog::take_out(Refund refund) {
   drop_front(refund.expired);
   if (refund.charged_at) {
-    const auto mark = std::partition_point(
-        marks_.begin() + static_cast<std::ptrdiff_t>(head_), marks_.end(),
-        [&](const limit::Mark& candidate) { return candidate.at < *refund.charged_at; });
-    if (mark == marks_.end() || mark->at != *refund.charged_at) return;
-    take_from(static_cast<std::size_t>(mark - marks_.begin()), refund.cost);
-    return;
+    const auto mark = find(*refund.charged_at);
+    if (mark == marks_.end() || mark->at != *refund.charged_at) return 0;
+    return take_from(static_cast<std::size_t>(mark - marks_.begin()), refund.cost);
   }
-  while (refund.cost > 0 && size() > 0) {
+  std::uint64_t left = refund.cost;
+  while (left > 0 && size() > 0) {
     const std::size_t index = refund.order == Unknown::kNewest ? marks_.size() - 1 : head_;
-    refund.cost -= take_from(index, refund.cost);
+    left -= take_from(index, left);
   }
+  return refund.cost - left;
+}
+
+void CallLog::put_in(std::int64_t at, std::uint64_t cost) {
+  auto mark = find(at);
+  const auto first = marks_.begin() + static_cast<std::ptrdiff_t>(head_);
+  if (mark == marks_.end() || mark->at != at) {
+    const std::uint64_t earlier = mark == first ? before_ : std::prev(mark)->total;
+    mark = marks_.insert(mark, {at, earlier});
+  }
+  const std::uint64_t used = marks_.back().total - before_;
+  const std::uint64_t added = limit::counted_up(used, cost) - used;
+  for (; mark != marks_.end(); ++mark) mark->total += added;
+}
+
+std::vector<limit::Mark>::iterator CallLog::find(std::int64_t at) {
+  return std::partition_point(marks_.begin() + static_cast<std::ptrdiff_t>(head_), marks_.end(),
+                              [at](const limit::Mark& mark) { return mark.at < at; });
 }
 
 bool CallLog::join_oldest() {

@@ -34,7 +34,11 @@ class CallLog {
     Unknown order = Unknown::kNewest;
     std::size_t expired = 0;
   };
-  void take_out(Refund refund);
+  // Says how many it took.
+  std::uint64_t take_out(Refund refund);
+
+  // Adds `cost` calls made at `at`, among those that are there.
+  void put_in(std::int64_t at, std::uint64_t cost);
 
   // Joins the two oldest marks into the younger: its calls then leave late, never early. The one
   // way to forget a mark without ever going over the limit. False where there are not two.
@@ -47,6 +51,7 @@ class CallLog {
   void drop_front(std::size_t count);
   std::uint64_t take_from(std::size_t index, std::uint64_t cost);
   void close_up();
+  std::vector<limit::Mark>::iterator find(std::int64_t at);  // the first not before it
 
   std::vector<limit::Mark> marks_;
   std::size_t head_ = 0;

@@ -124,18 +124,18 @@ class MemoryStore::Request {
     return rule(i).decide(state(i), 0, now_).verdict;
   }
 
-  void refund(std::size_t i) {
-    const Place& place = places_[i];
-    const Charge& charge = charges_[i];
-    if (!place.state) return;
-    if (rule(i).keeps_log()) {
-      std::optional<std::int64_t> at;
-      if (charge.charged_at) at = limit::read(rule(i).timeline(), *charge.charged_at);
-      return place.shard->take_out(place.slot, charge.cost, at, now_);
+  // Does to the counter what its charge says; whether calls in flight were found there.
+  bool correct(std::size_t i) {
+    switch (charges_[i].change) {
+      case Change::kGiveBack:
+        return give_back(i) && is_flight(i);
+      case Change::kTake:
+        overdraw(i);
+        return false;
+      case Change::kRenew:
+        return is_flight(i) && renew(i);
     }
-    const auto rest = rule(i).refund(*place.state, charge.cost, now_, charge.charged_at);
-    if (rest) return write(i, *rest);
-    erase(i);
+    return false;
   }
 
   void erase(std::size_t i) {
@@ -147,6 +147,53 @@ class MemoryStore::Request {
 
  private:
   const limit::Rule& rule(std::size_t i) const { return *charges_[i].rule; }
+  bool is_flight(std::size_t i) const {
+    return algorithm_of(rule(i).numbers()) == Algorithm::kConcurrency;
+  }
+  std::optional<std::int64_t> charged_ns(std::size_t i) const {
+    return limit::read(rule(i).timeline(), charges_[i].charged_at);
+  }
+
+  // Whether anything was there to be given back.
+  bool give_back(std::size_t i) {
+    const Place& place = places_[i];
+    const Charge& charge = charges_[i];
+    if (!place.state) return false;
+    if (rule(i).keeps_log()) {
+      return place.shard->take_out(place.slot, charge.cost, charged_ns(i), now_) > 0;
+    }
+    const auto rest = rule(i).refund(*place.state, charge.cost, now_, charge.charged_at);
+    rest ? write(i, *rest) : erase(i);
+    return true;
+  }
+
+  void overdraw(std::size_t i) {
+    const Place& place = places_[i];
+    const Charge& charge = charges_[i];
+    if (charge.cost == 0) return;
+    if (!rule(i).keeps_log()) {
+      const auto next = rule(i).overdraw(state(i), charge.cost, now_, charge.charged_at);
+      if (next) write(i, *next);
+      return;
+    }
+    const std::int64_t now = limit::read(rule(i).timeline(), now_);
+    const std::int64_t at = std::min(charged_ns(i).value_or(now), now);
+    if (rule(i).fresh_at(limit::State{{0, static_cast<std::uint64_t>(at), 0}}) <= now) return;
+    place.shard->put_in(place.slot, place.id, place.rule, at, charge.cost, now_);
+  }
+
+  // Calls that left at their timeout, or were released, stay so.
+  bool renew(std::size_t i) {
+    const Place& place = places_[i];
+    if (!place.state) return false;
+    const std::uint64_t found =
+        place.shard->take_out(place.slot, charges_[i].cost, charged_ns(i), now_);
+    if (found == 0) return false;
+    limit::LogStep step = rule(i).decide(log(i), 0, now_);
+    step.charge = step.clamp = true;
+    place.shard->put_log(place.slot, place.id, place.rule, step, found, now_);
+    return true;
+  }
   const limit::State* state(std::size_t i) const {
     return places_[i].state ? &*places_[i].state : nullptr;
   }
@@ -194,7 +241,8 @@ class MemoryStore::Request {
 MemoryStore::MemoryStore(const MemoryOptions& options)
     : hash_(random_sip_key()),
       budget_(std::clamp<std::size_t>(options.max_keys, 1, kMostKeys),
-              options.max_marks != 0 ? options.max_marks : kMarksPerKey * options.max_keys) {
+              options.max_marks != 0 ? options.max_marks : kMarksPerKey * options.max_keys),
+      once_(options.max_once) {
   const std::size_t most = budget_.max_entries / kKeysPerShard;
   lay_out(std::bit_floor(std::clamp<std::size_t>(most, 1, kMostShards)));
 }
@@ -248,12 +296,30 @@ Admission MemoryStore::charge_locked(std::span<const Charge> charges, std::span<
   return Admission{admitted, request.now()};
 }
 
-void MemoryStore::refund(std::span<const Charge> charges, Instant now) {
+void MemoryStore::correct(std::span<const Charge> charges, const std::optional<Once>& once,
+                          Instant now, Corrected told) {
   WEIR_CHECK(charges.size() <= kMaxCharges, "a request meets at most 64 counters");
   time_.raise(now);
+  const Correction correction = correct_now(charges, once);
+  if (told) told(correction);
+}
+
+// WHY the mark before the change: nobody else makes the change then, and if both cannot be seen at
+// once, it is the use that shows first.
+Correction MemoryStore::correct_now(std::span<const Charge> charges,
+                                    const std::optional<Once>& once) {
+  using Outcome = Correction::Outcome;
+  if (once) {
+    const auto use = once_.use(once->serial, once->until.steady_ns, time_.now().steady_ns);
+    if (use == OnceBook::Use::kAgain) return {.outcome = Outcome::kSpent};
+    if (use == OnceBook::Use::kTooLate) return {.outcome = Outcome::kTooLate};
+  }
   start_epoch();
   Request request(*this, charges);
-  for (std::size_t i = 0; i < charges.size(); ++i) request.refund(i);
+  Correction correction;
+  correction.at = request.now();
+  for (std::size_t i = 0; i < charges.size(); ++i) correction.found += request.correct(i) ? 1 : 0;
+  return correction;
 }
 
 void MemoryStore::reset(std::span<const Charge> charges) {

@@ -23,6 +23,7 @@
 
 #include "base/keyed_hash.h"
 #include "store/memory/high_water.h"
+#include "store/memory/once_book.h"
 #include "store/memory/rule_book.h"
 #include "store/memory/shard.h"
 #include "store/store.h"
@@ -37,6 +38,9 @@ struct MemoryOptions {
   // each); 0: four for each key. When there is no room for more, a key's two oldest become one,
   // which holds its calls back longer, and never lets one through.
   std::size_t max_marks = 0;
+  // Corrections that are remembered until they cannot be made any more (once_book.h); some 40 bytes
+  // each.
+  std::size_t max_once = 1'000'000;
 };
 
 class MemoryStore final : public Store {
@@ -79,7 +83,9 @@ class MemoryStore final : public Store {
   std::optional<Touched> touch(const Hash128& id, const QuickRule& rule, std::uint64_t cost);
   Instant at(const Touched& touched) const { return time_.at(touched.at); }
 
-  void refund(std::span<const Charge> charges, Instant now) override;
+  // Runs `told` before it returns.
+  void correct(std::span<const Charge> charges, const std::optional<Once>& once, Instant now,
+               Corrected told) override;
   void reset(std::span<const Charge> charges) override;
 
   // Drops every entry that equals fresh by now, and says how many. Calls do this a little at a
@@ -123,6 +129,7 @@ class MemoryStore final : public Store {
   Hash128 fingerprint(const Charge& charge) const { return hash_(charge.counter, charge.key); }
   Shard& shard_of(const Hash128& id) { return shards_[id.high & shard_mask_]; }
   SlotTable& table_of(const Hash128& id) const { return tables_[id.high & shard_mask_]; }
+  Correction correct_now(std::span<const Charge> charges, const std::optional<Once>& once);
   Admission charge_locked(std::span<const Charge> charges, std::span<Answer> answers);
   void start_epoch();
   void reclaim_rules();
@@ -132,6 +139,7 @@ class MemoryStore final : public Store {
   alignas(64) HighWater time_;
   std::atomic<std::int64_t> epoch_{kNoEpoch};  // written once
   alignas(64) Budget budget_;
+  OnceBook once_;
   std::mutex reclaiming_;
   RuleBook book_;
   std::optional<LineSpace> lines_;

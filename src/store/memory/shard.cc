@@ -144,14 +144,20 @@ void Shard::release_slot(BucketSlot& slot) {
   rule->release();
 }
 
+// A new entry with an empty log.
+Shard::Slot Shard::open_entry(const Hash128& id, BookedRule* rule, Instant now) {
+  take_budget(id, now);
+  const Slot slot = insert(id, rule);
+  entry(slot).state.word[0] = open_log();
+  return slot;
+}
+
 void Shard::put_log(Slot slot, const Hash128& id, BookedRule* rule, limit::LogStep step,
                     std::uint64_t cost, Instant now) {
   if (!holds(slot, id)) slot = find(id);
   const bool made = slot == kNone;
   if (made) {
-    take_budget(id, now);
-    slot = insert(id, rule);
-    entry(slot).state.word[0] = open_log();
+    slot = open_entry(id, rule, now);
     step.expired = 0;  // what the step saw expire went with a log that equalled fresh
   }
   Entry& target = entry(slot);
@@ -160,8 +166,8 @@ void Shard::put_log(Slot slot, const Hash128& id, BookedRule* rule, limit::LogSt
   if (made || step.clamp) queue_up(slot);
 }
 
-void Shard::take_out(Slot slot, std::uint64_t cost, std::optional<std::int64_t> charged_at,
-                     Instant now) {
+std::uint64_t Shard::take_out(Slot slot, std::uint64_t cost, std::optional<std::int64_t> charged_at,
+                              Instant now) {
   Entry& target = entry(slot);
   const limit::Rule& rule = *target.rule->rule;
   CallLog::Refund refund{cost, charged_at};
@@ -169,10 +175,26 @@ void Shard::take_out(Slot slot, std::uint64_t cost, std::optional<std::int64_t> 
   if (algorithm_of(rule.numbers()) == Algorithm::kConcurrency) {
     refund.order = CallLog::Unknown::kOldest;
   }
-  change_log(log(target), [&](CallLog& calls) { calls.take_out(refund); });
-  if (log(target).size() == 0) return erase_wide(slot);
+  std::uint64_t taken = 0;
+  change_log(log(target), [&](CallLog& calls) { taken = calls.take_out(refund); });
+  if (log(target).size() == 0) {
+    erase_wide(slot);
+    return taken;
+  }
   target.state.word[1] = static_cast<std::uint64_t>(log(target).newest());
   queue_up(slot);
+  return taken;
+}
+
+void Shard::put_in(Slot slot, const Hash128& id, BookedRule* rule, std::int64_t at,
+                   std::uint64_t cost, Instant now) {
+  if (!holds(slot, id)) slot = find(id);
+  const bool made = slot == kNone;
+  if (made) slot = open_entry(id, rule, now);
+  Entry& target = entry(slot);
+  change_log(log(target), [&](CallLog& calls) { calls.put_in(at, cost); });
+  target.state.word[1] = static_cast<std::uint64_t>(log(target).newest());
+  if (made) queue_up(slot);
 }
 
 std::size_t Shard::drop_fresh(Instant now, std::size_t most) {

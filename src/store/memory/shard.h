@@ -114,8 +114,12 @@ class alignas(64) Shard {
   void put_log(Slot slot, const Hash128& id, BookedRule* rule, limit::LogStep step,
                std::uint64_t cost, Instant now);
   limit::LogView log_of(const Entry& entry) const { return logs_[entry.state.word[0]]->view(); }
-  // Takes calls out of the log (CallLog::take_out()); a log left empty goes.
-  void take_out(Slot slot, std::uint64_t cost, std::optional<std::int64_t> charged_at, Instant now);
+  // Takes calls out of the log (CallLog::take_out()), and says how many; a log left empty goes.
+  std::uint64_t take_out(Slot slot, std::uint64_t cost, std::optional<std::int64_t> charged_at,
+                         Instant now);
+  // Adds calls made at `at`, whatever the limit.
+  void put_in(Slot slot, const Hash128& id, BookedRule* rule, std::int64_t at, std::uint64_t cost,
+              Instant now);
 
   // For a snapshot: each wide entry; and a bucket of which only the slot's part of the fingerprint
   // is known, which is false where the slot table has no room for it.
@@ -172,6 +176,7 @@ class alignas(64) Shard {
   void grow_table();
   void queue_up(Slot slot);
   void rebuild_queues();
+  Slot open_entry(const Hash128& id, BookedRule* rule, Instant now);
   std::uint64_t open_log();
   void close_log(const Entry& entry);
   CallLog& log(const Entry& entry) { return *logs_[entry.state.word[0]]; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <numeric>
 
 #include "base/wide.h"
@@ -209,12 +210,12 @@ std::uint64_t CounterRule::taken_by(std::uint64_t cost) const {
   return frozen_leaky_ && cost > 0 ? burst_ : cost;
 }
 
-void CounterRule::append_bucket(std::string& out, std::uint64_t taken) const {
+void CounterRule::append_bucket(std::string& out, std::uint64_t taken, int sign) const {
   const Span take = span_of(taken);
   const Span capacity = span_of(burst_);
   append_text(out, tag_);
-  append_number(out, take.us);
-  append_number(out, take.rem);
+  append_number(out, sign * static_cast<std::int64_t>(take.us));
+  append_number(out, sign * static_cast<std::int64_t>(take.rem));
   append_number(out, capacity.us);
   append_number(out, capacity.rem);
   append_number(out, unit_);
@@ -238,14 +239,11 @@ void CounterRule::append_charge(std::string& out, const Request& request) const 
   append_number(out, flags);
   append_text(out, request.old_value);
   append_text(out, request.new_value);
-  append_numbers(out,
-                 kind_ == Kind::kBucket ? taken_by(request.cost)
-                 : never                ? 0
-                                        : request.cost,
-                 request.now_us);
+  if (kind_ == Kind::kBucket) return append_bucket(out, taken_by(request.cost));
+  append_window(out, never ? 0 : static_cast<std::int64_t>(request.cost), request);
 }
 
-void CounterRule::append_refund(std::string& out, const Request& request) const {
+void CounterRule::append_correction(std::string& out, const Request& request) const {
   append_text(out, kKindNames[static_cast<std::size_t>(kind_)]);
   if (request.charged_at_us) {
     append_number(out, *request.charged_at_us);
@@ -254,21 +252,34 @@ void CounterRule::append_refund(std::string& out, const Request& request) const 
   }
   append_text(out, request.old_value);
   append_text(out, request.new_value);
-  append_numbers(out, std::min(request.cost, quota()), request.now_us);
+  const bool take = request.change == Change::kTake;
+  const bool renew = request.change == Change::kRenew;
+  const std::uint64_t cost = renew && !concurrency_ ? 0 : std::min(request.cost, most_owed());
+  if (kind_ != Kind::kBucket) {
+    return append_window(out, (take ? -1 : 1) * static_cast<std::int64_t>(cost), request);
+  }
+  append_bucket(out, frozen_leaky_ && cost > 0 ? burst_ : cost, take ? -1 : 1);
 }
 
-void CounterRule::append_numbers(std::string& out, std::uint64_t cost, std::int64_t now_us) const {
-  if (kind_ == Kind::kBucket) {
-    append_bucket(out, taken_by(cost));
-    return;
-  }
+// The most that a counter can owe, so that more makes no difference: a bucket 100 years of
+// refilling, or all of one that never refills.
+std::uint64_t CounterRule::most_owed() const {
+  if (kind_ != Kind::kBucket) return limit::kMostCounted;
+  if (unit_ == 0) return burst_;
+  const Wide ticks = wide_product(static_cast<std::uint64_t>(limit::kMaxSpanNs / kNsPerUs), unit_);
+  return static_cast<std::uint64_t>(
+      std::min<Wide>(floor_div(ticks, step_), std::numeric_limits<std::uint64_t>::max()));
+}
+
+void CounterRule::append_window(std::string& out, std::int64_t cost, const Request& request) const {
   append_number(out, cost);
   append_number(out, limit_);
   append_number(out, length_us_);
   if (kind_ == Kind::kLog) {
-    append_text(out, concurrency_ ? "oldest" : "newest");
+    const bool renew = request.change == Change::kRenew;
+    append_text(out, renew ? "renew" : concurrency_ ? "oldest" : "newest");
   } else if (calendar_) {
-    append_text(out, bounds(now_us));
+    append_text(out, bounds(request.now_us));
   } else {
     append_text(out, align_);
   }
@@ -313,7 +324,8 @@ limit::State CounterRule::state_of(const View& view, std::int64_t now_us) const 
   switch (kind_) {
     case Kind::kBucket:
       if (unit_ == 0) return limit::State{{word(view.at[0]), 0, 0}};
-      return limit::State{{word(now_us + view.at[0]), word(view.at[1]), 0}};
+      // What is missing beyond everything is owed: the script has brought a clock's back.
+      return limit::State{{word(now_us + view.at[0]), word(view.at[1]), word(view.at[0])}};
     case Kind::kCounter:
       return limit::State{{word(view.at[0] * kNsPerUs), word(view.at[1]), word(view.at[2])}};
     case Kind::kWindow:
@@ -347,6 +359,7 @@ Verdict CounterRule::decide_log(const View& view, std::uint64_t cost, std::int64
 
 std::optional<std::string> CounterRule::adopt(std::string_view raw, std::int64_t now_us) const {
   if (kind_ != Kind::kBucket) return std::nullopt;
+  raw = raw.substr(0, raw.find('-'));  // what was owed is forgotten: limit::Rule::adopt()
   std::uint64_t burst = 0;
   std::uint64_t step = 0;
   std::uint64_t unit = 0;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "limit/rule.h"
+#include "store/store.h"
 #include "weir/decision.h"
 #include "weir/result.h"
 
@@ -26,7 +27,7 @@ enum class Kind : std::uint8_t { kBucket, kCounter, kWindow, kLog };
 
 class CounterRule {
  public:
-  // How many arguments one charge has in charge.lua and refund.lua.
+  // How many arguments one charge has in charge.lua and correct.lua.
   static constexpr std::size_t kArguments = 10;
 
   // What charge.lua reports of a counter, in its order.
@@ -38,7 +39,8 @@ class CounterRule {
   struct Request {
     std::uint64_t cost = 1;
     bool shadow = false;
-    std::optional<std::int64_t> charged_at_us;  // refunds only
+    std::optional<std::int64_t> charged_at_us;  // corrections only
+    Change change = Change::kGiveBack;          // the same
     std::int64_t now_us = 0;     // a guess of the server's time, for the bounds of the calendar
     std::string_view old_value;  // what stands there under other numbers, and ...
     std::string_view new_value;  // ... what that is under these
@@ -66,9 +68,9 @@ class CounterRule {
   // What the integer that bucket.lua returned says: the state before the call.
   View lean_view(std::int64_t answer, std::uint64_t cost) const;
 
-  // kArguments arguments of a charge, or of a refund.
+  // kArguments arguments of a charge, or of a correction.
   void append_charge(std::string& out, const Request& request) const;
-  void append_refund(std::string& out, const Request& request) const;
+  void append_correction(std::string& out, const Request& request) const;
 
   // What a call of `cost` is answered in this state at `now_us`.
   Verdict decide(const View& view, std::uint64_t cost, std::int64_t now_us) const;
@@ -77,6 +79,8 @@ class CounterRule {
   Verdict decide_later(View view, std::uint64_t cost, std::int64_t now_us,
                        std::int64_t passed_us) const;
 
+  // Whether the value `raw` was written under these numbers.
+  bool is_own(std::string_view raw) const { return !tag_.empty() && raw.starts_with(tag_); }
   // The value `raw`, written under other numbers, as it reads under these ("": fresh). Nothing
   // where it is no value of this kind.
   std::optional<std::string> adopt(std::string_view raw, std::int64_t now_us) const;
@@ -94,10 +98,11 @@ class CounterRule {
   static Result<CounterRule> make_window(const Numbers& numbers);
   Span span_of(std::uint64_t tokens) const;
   std::uint64_t taken_by(std::uint64_t cost) const;
+  std::uint64_t most_owed() const;
   std::string encode(const limit::State& state) const;
   std::string bounds(std::int64_t now_us) const;
-  void append_bucket(std::string& out, std::uint64_t taken) const;
-  void append_numbers(std::string& out, std::uint64_t cost, std::int64_t now_us) const;
+  void append_bucket(std::string& out, std::uint64_t taken, int sign = 1) const;
+  void append_window(std::string& out, std::int64_t cost, const Request& request) const;
   limit::State state_of(const View& view, std::int64_t now_us) const;
   Verdict decide_log(const View& view, std::uint64_t cost, std::int64_t now_us) const;
 

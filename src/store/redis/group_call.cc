@@ -24,8 +24,8 @@ bool fits_bucket(const resp::Reply& reply) {
 bool fits_charge(const resp::Reply& reply) {
   return is_again(reply) || (reply.is_list() && reply.size() % 5 == 2);
 }
-bool fits_refund(const resp::Reply& reply) {
-  return is_again(reply) || reply.is(resp::Type::kInteger);
+bool fits_correction(const resp::Reply& reply) {
+  return is_again(reply) || (reply.is_list() && reply.size() == 2);
 }
 
 }  // namespace
@@ -38,7 +38,7 @@ void GroupCall::run(Client& client, std::vector<Item*> items, const Options& opt
 
 void GroupCall::send() {
   ++rounds_;
-  lean_ = fits_lean(items_, options_.mode);
+  lean_ = !owes_ && fits_lean(items_, options_.mode);
   ScriptCall call = make_call();
   call.slot = items_.front()->slot;
   call.deadline_ns = options_.deadline_ns;
@@ -50,8 +50,11 @@ ScriptCall GroupCall::make_call() const {
   ScriptCall call;
   std::string& body = call.body;
   body.reserve(256 * items_.size());
-  resp::append_argument(body, static_cast<std::int64_t>(items_.size()));
+  const bool once = !options_.once.empty();
+  const std::size_t keys = items_.size() + (once ? 1 : 0);
+  resp::append_argument(body, static_cast<std::int64_t>(keys));
   for (const Item* item : items_) resp::append_argument(body, item->name);
+  if (once) resp::append_argument(body, options_.once);
   std::string time;
   if (options_.time_us) time = std::to_string(*options_.time_us);
   if (lean_) {
@@ -62,27 +65,34 @@ ScriptCall GroupCall::make_call() const {
     resp::append_argument(body, time);
     return call;
   }
-  const bool refund = options_.mode == Mode::kRefund;
-  call.script = refund ? &refund_script() : &charge_script();
-  call.fits = refund ? fits_refund : fits_charge;
-  call.arguments = 1 + items_.size() + 2 + CounterRule::kArguments * items_.size();
+  const bool correction = options_.mode == Mode::kCorrect;
+  call.script = correction ? &correct_script() : &charge_script();
+  call.fits = correction ? fits_correction : fits_charge;
+  call.arguments = 1 + keys + 2 + CounterRule::kArguments * items_.size();
   resp::append_argument(body, time);
-  resp::append_argument(body, options_.mode == Mode::kLook ? "look" : "");
-  for (const Item* item : items_) {
-    CounterRule::Request request;
-    request.cost = item->cost;
-    request.shadow = item->shadow;
-    request.charged_at_us = item->charged_at_us;
-    request.now_us = options_.guess_us;
-    request.old_value = item->old_value;
-    request.new_value = item->new_value;
-    if (refund) {
-      item->rule->append_refund(body, request);
-    } else {
-      item->rule->append_charge(body, request);
-    }
+  if (once) {
+    resp::append_argument(body, options_.once_until_us);
+  } else {
+    resp::append_argument(body, options_.mode == Mode::kLook ? "look" : "");
   }
+  for (const Item* item : items_) append_item(body, *item);
   return call;
+}
+
+void GroupCall::append_item(std::string& body, const Item& item) const {
+  CounterRule::Request request;
+  request.cost = item.cost;
+  request.shadow = item.shadow;
+  request.charged_at_us = item.charged_at_us;
+  request.change = item.change;
+  request.now_us = options_.guess_us;
+  request.old_value = item.old_value;
+  request.new_value = item.new_value;
+  if (options_.mode == Mode::kCorrect) {
+    item.rule->append_correction(body, request);
+  } else {
+    item.rule->append_charge(body, request);
+  }
 }
 
 void GroupCall::take_outcome(const Outcome& outcome) {
@@ -100,15 +110,33 @@ void GroupCall::take_outcome(const Outcome& outcome) {
     result.foreign = true;
     return finish(result);
   }
-  if (options_.mode != Mode::kRefund) return take_decisions(reply);
+  options_.mode == Mode::kCorrect ? take_correction(reply) : take_decisions(reply);
+}
+
+// 1 + how many calls in flight were found; 0: made before; -1: too late. Then the time.
+void GroupCall::take_correction(const resp::Reply& reply) {
+  Result result;
+  if (!reply.is_list() || reply.size() != 2) return finish(result);
+  const std::int64_t answer = reply.first().integer();
+  result.now_us = reply.first().next().integer();
   result.known = true;
+  if (answer > 0) {
+    result.correction.found = static_cast<std::uint32_t>(answer - 1);
+  } else {
+    result.correction.outcome =
+        answer == 0 ? Correction::Outcome::kSpent : Correction::Outcome::kTooLate;
+  }
   finish(result);
 }
 
 void GroupCall::take_lean(const resp::Reply& reply) {
   Item& item = *items_.front();
   Result result;
-  if (reply.is_text()) {  // what stands there, which was written under other numbers
+  if (reply.is_text()) {  // what stands there: written under other numbers, or it owes tokens
+    if (item.rule->is_own(reply.text()) && !owes_) {
+      owes_ = true;
+      return send();
+    }
     if (rounds_ < kMostRounds && prepare(item, reply.text())) return send();
     result.foreign = true;
     return finish(result);

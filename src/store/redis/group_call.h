@@ -28,6 +28,7 @@ struct Item {
   bool shadow = false;
   std::optional<std::int64_t> charged_at_us;
   std::uint32_t generation = 0;  // of the counter, when it was asked (deny_cache.h)
+  Change change = Change::kGiveBack;
 
   // What came back, where `known`.
   bool known = false;
@@ -42,7 +43,7 @@ struct Item {
 enum class Mode : std::uint8_t {
   kCharge,
   kLook,  // decides, and charges nothing
-  kRefund,
+  kCorrect,
 };
 
 class GroupCall {
@@ -52,7 +53,8 @@ class GroupCall {
     bool admitted = false;    // and charged
     std::int64_t now_us = 0;  // the server's time, where the script told; else 0
     Ending ending = Ending::kReply;
-    bool foreign = false;  // a value that is none of ours stands under one of the names
+    bool foreign = false;   // a value that is none of ours stands under one of the names
+    Correction correction;  // of a correction, where `known`
   };
   using Done = std::function<void(const Result&)>;
 
@@ -62,6 +64,9 @@ class GroupCall {
     std::int64_t guess_us = 0;  // of the server's time
     // A time that decides in place of the server's: for tests.
     std::optional<std::int64_t> time_us;
+    // Of a correction that is made once: the key that marks it, in the items' slot, and until when.
+    std::string once;
+    std::int64_t once_until_us = 0;
   };
 
   // Sends the call. The items live until `done` has run, once; it may before this returns.
@@ -78,6 +83,8 @@ class GroupCall {
   void take_outcome(const Outcome& outcome);
   void take_lean(const resp::Reply& reply);
   void take_decisions(const resp::Reply& reply);
+  void take_correction(const resp::Reply& reply);
+  void append_item(std::string& body, const Item& item) const;
   bool prepare(const resp::Reply& again);
   bool prepare(Item& item, std::string_view value);
   void finish(const Result& result);
@@ -88,6 +95,7 @@ class GroupCall {
   Done done_;
   int rounds_ = 0;
   bool lean_ = false;
+  bool owes_ = false;  // the bucket owes tokens, which the lean script cannot read
 };
 
 }  // namespace weir::store::redis

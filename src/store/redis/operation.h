@@ -1,5 +1,5 @@
 // What RedisStore is made of: each loop's part of it, and one charge() from the question to the
-// answer. Included by redis_store.cc alone.
+// answer. Included by redis_store.cc alone, and correction_call.h.
 //
 // THREADS: one loop.
 
@@ -199,7 +199,7 @@ class RedisStore::Operation {
     landing->timer.async_wait([landing](const net::SystemError& error) {
       if (!error) landing->over();
     });
-    store_.refund_items(shard_, std::move(taken), now_, [landing] { landing->over(); });
+    store_.give_back(shard_, std::move(taken), now_, [landing](Correction) { landing->over(); });
   }
 
   void finish() {

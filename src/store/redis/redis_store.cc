@@ -1,12 +1,15 @@
 #include "store/redis/redis_store.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdio>
 #include <unordered_map>
 #include <utility>
 
 #include "base/check.h"
 #include "base/log.h"
 #include "net/steady_time.h"
+#include "store/redis/correction_call.h"
 #include "store/redis/key_name.h"
 #include "store/redis/memory_warning.h"
 #include "store/redis/operation.h"
@@ -16,9 +19,7 @@ namespace weir::store {
 
 using redis::CounterRule;
 using redis::Ending;
-using redis::GroupCall;
 using redis::Item;
-using redis::Mode;
 
 namespace {
 
@@ -43,6 +44,29 @@ std::shared_ptr<const CounterRule> counter_rule(const limit::Rule& rule) {
   }
   known.emplace(rule.serial(), counter);
   return counter;
+}
+
+constexpr std::size_t kSecretDigits = 32;
+
+// 32 hexadecimal digits.
+std::string text_of(const SipKey& secret) {
+  char digits[kSecretDigits + 1];
+  std::snprintf(digits, sizeof digits, "%016llx%016llx", static_cast<unsigned long long>(secret.k0),
+                static_cast<unsigned long long>(secret.k1));
+  return digits;
+}
+
+std::optional<SipKey> read_secret(std::string_view text) {
+  SipKey secret;
+  const auto read = [](std::string_view digits, std::uint64_t& word) {
+    const auto [end, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), word, 16);
+    return error == std::errc() && end == digits.data() + digits.size();
+  };
+  if (text.size() != kSecretDigits) return std::nullopt;
+  if (!read(text.substr(0, 16), secret.k0) || !read(text.substr(16), secret.k1))
+    return std::nullopt;
+  return secret;
 }
 
 }  // namespace
@@ -99,7 +123,7 @@ void RedisStore::start() {
 // Every few seconds, on the first loop.
 void RedisStore::beat() {
   if (!heartbeat_) return;  // closed
-  if (tell_instances_) count_instances();
+  if (tell_fleet_) meet_fleet();
   if (!memory_told_) look_at_memory();
   heartbeat_->expires_after(has_answered() ? kBeatEvery : kFirstBeats);
   heartbeat_->async_wait([this](const net::SystemError& error) {
@@ -107,24 +131,35 @@ void RedisStore::beat() {
   });
 }
 
-// Says that this instance is there, and learns how many are.
-void RedisStore::count_instances() {
+// Says that this instance is there, and learns how many are, and their secret.
+void RedisStore::meet_fleet() {
   redis::ScriptCall call;
   call.script = &redis::heartbeat_script();
   const std::string name = options_.prefix + "{instances}";
-  resp::append_argument(call.body, "1");
+  resp::append_argument(call.body, "2");
   resp::append_argument(call.body, name);
+  resp::append_argument(call.body, name + "secret");
   resp::append_argument(call.body, instance_);
-  call.arguments = 3;
+  resp::append_argument(call.body, text_of(secret_));
+  call.arguments = 5;
   call.slot = redis::slot_of(name);
   call.deadline_ns = net::steady_ns() + settings_.connect_timeout.count();
-  call.fits = [](const resp::Reply& reply) { return reply.is(resp::Type::kInteger); };
-  call.done = [this](const redis::Outcome& outcome) {
-    if (outcome.ending != Ending::kReply || outcome.reply->is_error()) return;
-    const auto count = std::clamp<std::int64_t>(outcome.reply->integer(), 1, kMostInstances);
-    if (tell_instances_) tell_instances_(static_cast<std::uint32_t>(count));
-  };
+  call.fits = [](const resp::Reply& reply) { return reply.is_list() && reply.size() == 2; };
+  call.done = [this](const redis::Outcome& outcome) { take_fleet(outcome); };
   shards_.front()->client.run(std::move(call));
+}
+
+void RedisStore::take_fleet(const redis::Outcome& outcome) {
+  if (outcome.ending != Ending::kReply || !outcome.reply->is_list() || !tell_fleet_) return;
+  const resp::Reply count = outcome.reply->first();
+  const auto secret = read_secret(count.next().text());
+  if (!secret) return;
+  secret_ = *secret;
+  Fleet fleet;
+  fleet.instances =
+      static_cast<std::uint32_t>(std::clamp<std::int64_t>(count.integer(), 1, kMostInstances));
+  fleet.secret = secret_;
+  tell_fleet_(fleet);
 }
 
 // Tells, once, what a full server means for limits. A user who may not ask is told nothing.
@@ -169,6 +204,7 @@ Item RedisStore::make_item(const Charge& charge) const {
   item.rule = counter_rule(*charge.rule);
   item.cost = charge.cost;
   item.shadow = charge.shadow;
+  item.change = charge.change;
   if (charge.charged_at) item.charged_at_us = charge.charged_at->steady_ns / kNsPerUs;
   if (!item.rule) return item;
   item.name.reserve(options_.prefix.size() + charge.counter.size() + charge.key.size() + 48);
@@ -200,51 +236,23 @@ void RedisStore::charge(std::span<const Charge> charges, Instant now, std::span<
   });
 }
 
-void RedisStore::refund(std::span<const Charge> charges, Instant now) {
+void RedisStore::correct(std::span<const Charge> charges, const std::optional<Once>& once,
+                         Instant now, Corrected told) {
   std::vector<Item> items;
   for (const Charge& charge : charges) {
     Item item = make_item(charge);
-    if (!item.rule || item.cost == 0) continue;
+    if (!item.rule || (item.cost == 0 && !once)) continue;
     items.push_back(std::move(item));
   }
-  on_shard([this, items = std::move(items), now](Shard& shard) mutable {
-    refund_items(shard, std::move(items), now);
-  });
+  on_shard(
+      [this, items = std::move(items), once, now, told = std::move(told)](Shard& shard) mutable {
+        CorrectionCall::run(*this, shard, std::move(items), once, now, std::move(told));
+      });
 }
 
-// At most once: a refund whose outcome is not known is not sent again. `landed`, where given, runs
-// when all of it has ended, either way.
-void RedisStore::refund_items(Shard& shard, std::vector<Item> items, Instant now,
-                              std::function<void()> landed) {
-  struct Refund {
-    std::vector<Item> items;
-    std::size_t left = 0;  // groups under way
-    std::function<void()> landed;
-  };
-  const auto refund = std::make_shared<Refund>();
-  refund->items = std::move(items);
-  refund->landed = std::move(landed);
-  std::vector<Item*> pointers;
-  for (Item& item : refund->items) {
-    denials_.forget(item.name);
-    item.old_value.clear();
-    pointers.push_back(&item);
-  }
-  GroupCall::Options options;
-  options.mode = Mode::kRefund;
-  options.deadline_ns = net::steady_ns() + settings_.connect_timeout.count();
-  options.guess_us = now.wall_ns / kNsPerUs + shard.ahead_us;
-  if (options_.time_from_caller) options.time_us = now.steady_ns / kNsPerUs;
-  auto groups = group(std::move(pointers));
-  refund->left = groups.size();
-  for (auto& items_together : groups) {
-    GroupCall::run(shard.client, std::move(items_together), options,
-                   [this, refund](const GroupCall::Result& result) {
-                     if (!result.known) health_.failed(result.ending, result.foreign);
-                     for (const Item& item : refund->items) denials_.forget(item.name);
-                     if (--refund->left == 0 && refund->landed) refund->landed();
-                   });
-  }
+// `landed` runs when all of it has ended, either way.
+void RedisStore::give_back(Shard& shard, std::vector<Item> items, Instant now, Corrected landed) {
+  CorrectionCall::run(*this, shard, std::move(items), std::nullopt, now, std::move(landed));
 }
 
 void RedisStore::reset(std::span<const Charge> charges) {

@@ -8,7 +8,7 @@
 // The server's clock decides. Every call ends within Options::settings.timeout; an outcome that is
 // not known is told as such (Answer::known). Nothing whose outcome is not known is sent again.
 //
-// THREADS: charge(), refund() and reset() from any; from a loop's thread `done` runs there, from
+// THREADS: charge(), correct() and reset() from any; from a loop's thread `done` runs there, from
 // any other on the first loop. REQUIRES: the loops are stopped before this is closed or destroyed.
 
 #pragma once
@@ -60,23 +60,27 @@ class RedisStore final : public Store {
 
   void charge(std::span<const Charge> charges, Instant now, std::span<Answer> answers,
               Done done) override;
-  void refund(std::span<const Charge> charges, Instant now) override;
+  void correct(std::span<const Charge> charges, const std::optional<Once>& once, Instant now,
+               Corrected told) override;
   void reset(std::span<const Charge> charges) override;
 
   // Nodes in use all answer; why not, else.
   bool up() const { return health_.up(); }
   std::string trouble() const { return health_.reasons(); }
   bool has_answered() const { return health_.has_answered(); }
-  // From now on says in Redis, every three seconds, that this instance is there, and tells how many
-  // have said so within ten; on the first loop's thread. REQUIRES: before start().
-  void on_instances(std::function<void(std::uint32_t count)> tell) {
-    tell_instances_ = std::move(tell);
-  }
+  // From now on says in Redis, every three seconds, that this instance is there, and tells what all
+  // instances there share; on the first loop's thread. REQUIRES: before start().
+  struct Fleet {
+    std::uint32_t instances = 1;  // that have said so within ten seconds
+    SipKey secret;                // drawn by the first of them
+  };
+  void on_fleet(std::function<void(const Fleet&)> tell) { tell_fleet_ = std::move(tell); }
   // Runs `tell` once, at the first answer of a server, on the thread that got it.
   void on_first_answer(std::function<void()> tell) { health_.on_first_answer(std::move(tell)); }
 
  private:
   class Operation;
+  class CorrectionCall;
   struct Shard;  // what one loop has of it
 
   RedisStore(net::Loops& loops, RedisOptions options, redis::Settings settings);
@@ -87,19 +91,20 @@ class RedisStore final : public Store {
   redis::Item make_item(const Charge& charge) const;
   std::vector<std::vector<redis::Item*>> group(std::vector<redis::Item*> items) const;
   bool clustered() const { return settings_.url.topology == redis::Topology::kCluster; }
+  void give_back(Shard& shard, std::vector<redis::Item> items, Instant now, Corrected landed);
   void beat();
-  void count_instances();
+  void meet_fleet();
+  void take_fleet(const redis::Outcome& outcome);
   void look_at_memory();
-  void refund_items(Shard& shard, std::vector<redis::Item> items, Instant now,
-                    std::function<void()> landed = nullptr);
 
   net::Loops& loops_;
   const RedisOptions options_;
   const redis::Settings settings_;
   redis::Health health_;
   redis::DenyCache denials_;
-  std::function<void(std::uint32_t)> tell_instances_;
-  std::string instance_;  // our name among the instances
+  std::function<void(const Fleet&)> tell_fleet_;
+  SipKey secret_ = random_sip_key();  // ours, until we hear of the fleet's; the first loop's
+  std::string instance_;              // our name among the instances
   std::unique_ptr<net::SteadyTimer> heartbeat_;
   bool memory_told_ = false;  // what the server does when its memory is full
   std::vector<std::unique_ptr<Shard>> shards_;

@@ -50,8 +50,8 @@ const Script& charge_script() {
   return script;
 }
 
-const Script& refund_script() {
-  static const Script script(kRefundText);
+const Script& correct_script() {
+  static const Script script(kCorrectText);
   return script;
 }
 

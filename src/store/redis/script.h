@@ -29,7 +29,7 @@ class Script {
 
 const Script& bucket_script();     // lua/bucket.lua
 const Script& charge_script();     // lua/charge.lua
-const Script& refund_script();     // lua/refund.lua
+const Script& correct_script();    // lua/correct.lua
 const Script& heartbeat_script();  // lua/heartbeat.lua
 
 }  // namespace weir::store::redis

@@ -94,17 +94,41 @@ class Counter {
   }
 
   void refund(std::uint64_t cost, std::int64_t now_us, std::optional<std::int64_t> at) {
+    EXPECT_EQ(correct(Change::kGiveBack, cost, now_us, at).outcome, Correction::Outcome::kMade);
+  }
+
+  // `once`: a name and until when.
+  Correction correct(Change change, std::uint64_t cost, std::int64_t now_us,
+                     std::optional<std::int64_t> at,
+                     std::optional<std::pair<std::string, std::int64_t>> once = std::nullopt) {
     std::string call;
-    refund_script().append_eval(call, 4 + CounterRule::kArguments);
-    append_key(call);
+    correct_script().append_eval(call, (once ? 5 : 4) + CounterRule::kArguments);
+    resp::append_argument(call, once ? "2" : "1");
+    resp::append_argument(call, key_);
+    if (once) resp::append_argument(call, once->first);
     resp::append_argument(call, now_us);
-    resp::append_argument(call, "");
+    if (once) {
+      resp::append_argument(call, once->second);
+    } else {
+      resp::append_argument(call, "");
+    }
     CounterRule::Request request;
     request.cost = cost;
     request.now_us = now_us;
     request.charged_at_us = at;
-    rule_.append_refund(call, request);
-    EXPECT_EQ(client_.send(call).integer(), 1);
+    request.change = change;
+    rule_.append_correction(call, request);
+    const resp::Reply reply = client_.send(call);
+    EXPECT_TRUE(reply.is_list()) << reply.text();
+    const std::int64_t answer = reply.at(0).integer();
+    EXPECT_EQ(reply.at(1).integer(), now_us);
+    using Became = Correction::Outcome;
+    Correction correction;
+    correction.outcome = answer > 0    ? Became::kMade
+                         : answer == 0 ? Became::kSpent
+                                       : Became::kTooLate;
+    if (answer > 0) correction.found = static_cast<std::uint32_t>(answer - 1);
+    return correction;
   }
 
  private:
@@ -224,14 +248,31 @@ TEST_F(ScriptTest, AnswersAsMemoryDoesForEveryAlgorithm) {
       if (got.admitted && cost > 0) taken.emplace_back(cost, now_us);
       if (!taken.empty() && random() % 5 == 0) {
         const auto [back, at] = taken[random() % taken.size()];
-        Charge refund = charge;
-        refund.cost = back;
-        refund.charged_at = at_ns(at * 1000);
-        memory.refund({&refund, 1}, now);
-        counter.refund(back, now_us, at);
+        Charge change = charge;
+        change.cost = random() % 3 == 0 ? rule->quota() + random() % 10 : back;
+        change.charged_at = at_ns(at * 1000);
+        change.change = static_cast<Change>(random() % 3);
+        Correction correction;
+        memory.correct({&change, 1}, std::nullopt, now, [&](Correction c) { correction = c; });
+        const Correction told = counter.correct(change.change, change.cost, now_us, at);
+        ASSERT_EQ(told.found, correction.found) << "numbers " << number - 1 << " call " << call;
       }
     }
   }
+}
+
+TEST_F(ScriptTest, MakesACorrectionOnceUntilItsTimeHasCome) {
+  using Outcome = Correction::Outcome;
+  Counter counter(client_, TokenBucket{{1, seconds(1)}, 5}, "{once}a");
+  counter.charge(5, kStartUs);
+  const auto once = std::pair(std::string("{once}mark"), kStartUs + 2'000'000);
+  EXPECT_EQ(counter.correct(Change::kGiveBack, 2, kStartUs, kStartUs, once).outcome,
+            Outcome::kMade);
+  EXPECT_EQ(counter.correct(Change::kGiveBack, 2, kStartUs + 1, kStartUs, once).outcome,
+            Outcome::kSpent);
+  EXPECT_EQ(counter.charge(0, kStartUs).verdict.remaining, 2u);
+  EXPECT_EQ(counter.correct(Change::kGiveBack, 2, kStartUs + 2'000'000, kStartUs, once).outcome,
+            Outcome::kTooLate);
 }
 
 TEST_F(ScriptTest, TheLeanScriptAnswersAsTheLongOne) {
