@@ -4,6 +4,7 @@
 
 #include "app/reload_changes.h"
 #include "app/test_clock.h"
+#include "app/tokens.h"
 #include "app/version.h"
 #include "base/log.h"
 #include "engine/compiled_policy.h"
@@ -47,7 +48,7 @@ Result<std::unique_ptr<Runtime>> Runtime::open(policy::Policy policy, const Serv
         std::make_unique<StoreKeeper>(*runtime->store_.memory, *runtime->clock_, settings.snapshot);
   }
   runtime->engine_ = std::make_unique<engine::Engine>(runtime->store_.store(), &runtime->registry_);
-  runtime->adhoc_ = std::make_unique<engine::Adhoc>(runtime->store_.store());
+    runtime->adhoc_ = std::make_unique<engine::Adhoc>(runtime->store_.store(), *runtime->engine_);
   runtime->denial_log_ = std::make_unique<DenialLog>(*runtime->engine_);
   runtime->engine_->on_denied(
       [log = runtime->denial_log_.get()](const engine::Attributes& attributes,
@@ -70,8 +71,9 @@ Result<std::unique_ptr<Runtime>> Runtime::open(policy::Policy policy, const Serv
 }
 
 // A policy whose numbers the store can hold.
-Result<std::shared_ptr<const engine::CompiledPolicy>> Runtime::prepare(
-    policy::Policy policy) const {
+Result<std::shared_ptr<const engine::CompiledPolicy>> Runtime::prepare(policy::Policy policy) {
+  const Result<bool> attached = attach_tokens(policy, &registry_);
+  if (!attached) return attached.error();
   auto compiled = engine_->prepare(std::move(policy));
   if (!compiled) return compiled.error();
   const Result<bool> held = check_store(**compiled);

@@ -66,7 +66,7 @@ class Runtime {
   Runtime(const ServeOptions& options, admin::Control& control);
 
   Result<bool> make_clock(const ServeOptions& options);
-  Result<std::shared_ptr<const engine::CompiledPolicy>> prepare(policy::Policy policy) const;
+  Result<std::shared_ptr<const engine::CompiledPolicy>> prepare(policy::Policy policy);
   std::string connect_store(const policy::Store& settings);
   Result<net::InheritedSockets> find_inherited(const std::string& take_over);
   Result<bool> open_listeners(net::InheritedSockets inherited);

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "app/store.h"
+#include "app/tokens.h"
 #include "engine/compiled_policy.h"
 #include "engine/explain.h"
 
@@ -27,6 +28,11 @@ int validate_file(const std::string& file, const std::string& request) {
   policy::Loaded loaded = policy::load_file(file);
   print_findings(loaded);
   if (!loaded.policy) return kExitUsage;
+  const Result<bool> attached = attach_tokens(*loaded.policy, nullptr);
+  if (!attached) {
+    std::fprintf(stderr, "%s: %s\n", file.c_str(), attached.error().message.c_str());
+    return kExitUsage;
+  }
   const std::size_t limits = loaded.policy->limits.size();
   const auto compiled = engine::CompiledPolicy::make(std::move(*loaded.policy));
   if (!compiled) {

@@ -53,10 +53,11 @@ class RuleCache {
 };
 
 // What lives from the question to the answer. Reused by its thread.
-struct Pending {
+struct Asked {
   RulePtr rule;
   std::string family;
   std::string key;
+  Instant now;
   store::Charge charge;
   store::Answer answer;
   Adhoc::Done done;
@@ -68,45 +69,55 @@ struct Pending {
   }
 };
 
-using PendingPool = AtRest<Pending, 256>;
+using AskedAtRest = AtRest<Asked, 256>;
 
-void finish(Pending* pending) {
-  const Adhoc::Done done = std::move(pending->done);
-  store::Answer answer = pending->answer;
-  if (!answer.known) {
-    answer.verdict = Verdict{};
-    answer.verdict.quota = answer.verdict.remaining = pending->rule->quota();
-  }
-  PendingPool::give(std::unique_ptr<Pending>(pending));
-  done(answer);
+RuleCache& rules_of_this_thread() {
+  static thread_local RuleCache rules;
+  return rules;
+}
+
+Result<RulePtr> find_rule(TokenBucket numbers) {
+  numbers.keeps_time = true;
+  return rules_of_this_thread().find(numbers);
+}
+
+void finish(Engine& engine, Asked* asked) {
+  store::Answer& answer = asked->answer;
+  if (!answer.known) engine.stand_in(asked->charge, asked->now, answer);
+  asked->done(answer);
+  AskedAtRest::give(std::unique_ptr<Asked>(asked));
 }
 
 }  // namespace
 
-Result<bool> Adhoc::decide(const Call& call, Instant now, Done done) {
-  static thread_local RuleCache rules;
-  TokenBucket numbers = call.numbers;
-  numbers.keeps_time = true;
-  Result<RulePtr> rule = rules.find(numbers);
+Result<bool> Adhoc::check(const TokenBucket& numbers) {
+  const Result<RulePtr> rule = find_rule(numbers);
   if (!rule) return rule.error();
-  Pending* const pending = PendingPool::take().release();  // finish() takes it back
-  pending->rule = *std::move(rule);
-  pending->family = call.family;
-  pending->key = call.key;
-  pending->done = std::move(done);
-  pending->answer = {};
-  store::Charge& charge = pending->charge;
+  return true;
+}
+
+Result<bool> Adhoc::decide(const Call& call, Instant now, Done done) {
+  Result<RulePtr> rule = find_rule(call.numbers);
+  if (!rule) return rule.error();
+  Asked* const asked = AskedAtRest::take().release();  // finish() takes it back
+  asked->rule = *std::move(rule);
+  asked->family = call.family;
+  asked->key = call.key;
+  asked->done = std::move(done);
+  asked->now = now;
+  asked->answer = {};
+  store::Charge& charge = asked->charge;
   charge = {};
-  charge.rule = pending->rule.get();
-  charge.counter = pending->family;
-  charge.key = pending->key;
+  charge.rule = asked->rule.get();
+  charge.counter = asked->family;
+  charge.key = asked->key;
   charge.cost = call.cost;
   if (call.refund) {
     store_.refund({&charge, 1}, now);
     charge.cost = 0;
   }
-  store_.charge({&charge, 1}, now, {&pending->answer, 1},
-                [pending](store::Admission) { finish(pending); });
+  store_.charge({&charge, 1}, now, {&asked->answer, 1},
+                [&engine = engine_, asked](store::Admission) { finish(engine, asked); });
   return true;
 }
 

@@ -12,6 +12,7 @@
 #include <functional>
 #include <string_view>
 
+#include "engine/engine.h"
 #include "store/store.h"
 #include "weir/numbers.h"
 #include "weir/result.h"
@@ -34,11 +35,14 @@ class Adhoc {
   };
 
   // Told the answer, once: before decide() returns where the store answers at once, else later on
-  // the calling thread's loop. Where it is not known, its verdict is that of a fresh key.
+  // the calling thread's loop. Where the store failed, it is what Engine::stand_in() says.
   using Done = std::function<void(const store::Answer& answer)>;
 
-  // REQUIRES: the store outlives it.
-  explicit Adhoc(store::Store& store) : store_(store) {}
+  // REQUIRES: both outlive it, and the engine has a policy.
+  Adhoc(store::Store& store, Engine& engine) : store_(store), engine_(engine) {}
+
+  // ERRORS: kInvalid for numbers that the state cannot hold.
+  static Result<bool> check(const TokenBucket& numbers);
 
   // ERRORS: kInvalid for numbers that the state cannot hold; then `done` never runs and nothing is
   // charged.
@@ -46,6 +50,7 @@ class Adhoc {
 
  private:
   store::Store& store_;
+  Engine& engine_;
 };
 
 }  // namespace weir::engine

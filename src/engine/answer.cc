@@ -17,6 +17,14 @@ constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 constexpr int kUnavailable = 503;
 constexpr std::uint64_t kUnavailableRetrySeconds = 1;  // the store is probed that often
 
+constexpr AnswerHeaders::Name kLimitName{"X-RateLimit-Limit", "x-ratelimit-limit"};
+constexpr AnswerHeaders::Name kRemainingName{"X-RateLimit-Remaining", "x-ratelimit-remaining"};
+constexpr AnswerHeaders::Name kResetName{"X-RateLimit-Reset", "x-ratelimit-reset"};
+constexpr AnswerHeaders::Name kShadowName{"X-RateLimit-Shadow", "x-ratelimit-shadow"};
+constexpr AnswerHeaders::Name kPolicyName{"RateLimit-Policy", "ratelimit-policy"};
+constexpr AnswerHeaders::Name kRateLimitName{"RateLimit", "ratelimit"};
+constexpr AnswerHeaders::Name kRetryName{"Retry-After", "retry-after"};
+
 // One object of JSON: at most two names of 64 bytes, and a dozen members.
 using Piece = FixedText<1024>;
 using VerdictText = FixedText<256>;  // five numbers of at most 20 digits, and their names
@@ -212,10 +220,10 @@ std::optional<std::uint64_t> retry_after_seconds(const Decision& decision) {
   return wait_seconds(decision, named->verdict);
 }
 
-void AnswerHeaders::open(std::string_view name) {
+void AnswerHeaders::open(const Name& name) {
   WEIR_CHECK(size_ < kMaxLines, "every line of an answer has its slot");
   FixedText<32> start;
-  start += name;
+  start += name.shown;
   start += ": ";
   buffer_ += start.view();
   slots_[size_] = {name, buffer_.size(), 0};
@@ -226,10 +234,10 @@ void AnswerHeaders::close() {
   buffer_ += "\r\n";
 }
 
-void AnswerHeaders::add_number(std::string_view name, std::uint64_t value) {
+void AnswerHeaders::add_number(const Name& name, std::uint64_t value) {
   WEIR_CHECK(size_ < kMaxLines, "every line of an answer has its slot");
   FixedText<64> line;
-  line += name;
+  line += name.shown;
   line += ": ";
   const std::size_t begin = buffer_.size() + line.view().size();
   line.add_number(value);
@@ -245,7 +253,7 @@ void AnswerHeaders::fill(const Decision& decision) {
   if (sends(decision, Family::kXRateLimit)) add_x_ratelimit(decision);
   if (sends(decision, Family::kRateLimit)) add_ratelimit(decision);
   if (sends(decision, Family::kRetryAfter)) {
-    if (const auto seconds = retry_after_seconds(decision)) add_number("Retry-After", *seconds);
+    if (const auto seconds = retry_after_seconds(decision)) add_number(kRetryName, *seconds);
   }
   if (response_of(decision).shadow_header) add_shadow(decision);
 }
@@ -254,22 +262,22 @@ void AnswerHeaders::add_x_ratelimit(const Decision& decision) {
   const LimitDecision* named = decision.named_limit();
   if (named == nullptr || !has_numbers(*named)) return;
   const Verdict& verdict = named->verdict;
-  add_number("X-RateLimit-Limit", verdict.quota);
-  add_number("X-RateLimit-Remaining", verdict.remaining);
+  add_number(kLimitName, verdict.quota);
+  add_number(kRemainingName, verdict.remaining);
   if (algorithm_of(*named->numbers) == Algorithm::kConcurrency) return;  // no moment is known
   const Duration after = has_wait(verdict) ? verdict.retry_after : verdict.reset_after;
-  add_number("X-RateLimit-Reset", unix_seconds(decision.at, after));
+  add_number(kResetName, unix_seconds(decision.at, after));
 }
 
 void AnswerHeaders::add_ratelimit(const Decision& decision) {
   if (std::none_of(decision.limits.begin(), decision.limits.end(), is_listed)) return;
-  open("RateLimit-Policy");
+  open(kPolicyName);
   visit_listed(decision, [this](const LimitDecision& one, bool first) {
     if (!first) buffer_ += ", ";
     buffer_ += one.policy_item;
   });
   close();
-  open("RateLimit");
+  open(kRateLimitName);
   visit_listed(decision, [&](const LimitDecision& one, bool first) {
     ItemText item;
     if (!first) item += ", ";
@@ -285,7 +293,7 @@ void AnswerHeaders::add_shadow(const Decision& decision) {
   for (const LimitDecision& one : decision.limits) {
     if (!one.shadow || one.verdict.allowed() || shown == kMaxItems) continue;
     if (shown++ == 0) {
-      open("X-RateLimit-Shadow");
+      open(kShadowName);
     } else {
       buffer_ += ", ";
     }
@@ -296,7 +304,8 @@ void AnswerHeaders::add_shadow(const Decision& decision) {
 
 AnswerHeaders::Line AnswerHeaders::operator[](std::size_t i) const {
   const Slot& slot = slots_[i];
-  return {slot.name, std::string_view(buffer_).substr(slot.begin, slot.end - slot.begin)};
+  return {slot.name.shown, slot.name.lower,
+          std::string_view(buffer_).substr(slot.begin, slot.end - slot.begin)};
 }
 
 void AnswerHeaders::append_to(std::string& out) const {

@@ -30,8 +30,14 @@ std::optional<std::uint64_t> retry_after_seconds(const Decision& decision);
 // RateLimit, Retry-After, X-RateLimit-Shadow. Keeps its memory between fills.
 class AnswerHeaders {
  public:
+  // A field's name in both forms: as HTTP/1 shows it, and in lower case. Static text.
+  struct Name {
+    std::string_view shown;
+    std::string_view lower;
+  };
   struct Line {
     std::string_view name;
+    std::string_view lower_name;
     std::string_view value;
   };
   static constexpr std::size_t kMaxLines = 7;
@@ -49,14 +55,14 @@ class AnswerHeaders {
  private:
   // Where a line's value stands in buffer_.
   struct Slot {
-    std::string_view name;
+    Name name;
     std::size_t begin = 0;
     std::size_t end = 0;
   };
 
-  void open(std::string_view name);
+  void open(const Name& name);
   void close();
-  void add_number(std::string_view name, std::uint64_t value);
+  void add_number(const Name& name, std::uint64_t value);
   void add_x_ratelimit(const Decision& decision);
   void add_ratelimit(const Decision& decision);
   void add_shadow(const Decision& decision);

@@ -191,6 +191,16 @@ void Engine::ask(std::unique_ptr<Pending> pending) {
   });
 }
 
+void Engine::stand_in(const Charge& charge, Instant now, Answer& answer) {
+  const policy::OnError mode = current()->policy().store.on_error;
+  if (mode == policy::OnError::kLocal) return local_->answer(charge, now, answer);
+  const bool deny = mode == policy::OnError::kDeny;
+  answer.source = deny ? Source::kFailClosed : Source::kFailOpen;
+  answer.verdict = Verdict{};
+  answer.verdict.outcome = deny ? Outcome::kNever : Outcome::kAllowed;
+  answer.verdict.quota = answer.verdict.remaining = charge.rule->quota();
+}
+
 // `admission`: what the store said of the charges whose outcome is known.
 void Engine::finish(std::unique_ptr<Pending> pending, store::Admission admission) {
   local_->answer(*pending);

@@ -129,6 +129,11 @@ class Engine {
   Result<bool> take(std::string_view name, const std::vector<std::string>& values, Instant now,
                     std::uint64_t cost, Done done);
 
+  // Speaks for a store that failed about a charge that is no limit's of the policy (adhoc.h), as
+  // `store.on_error` has it: by this instance's share of the charge's numbers; else the answer
+  // stays unknown, and its source and verdict say whether the call is let through.
+  void stand_in(const store::Charge& charge, Instant now, store::Answer& answer);
+
   // Forgets the counters of one key of a limit, or gives back `cost` to them, clamped at full.
   // ERRORS: as take().
   Result<bool> reset(std::string_view name, const std::vector<std::string>& values);

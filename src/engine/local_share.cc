@@ -100,6 +100,14 @@ LocalShare::RulePtr LocalShare::rule_for(const limit::Rule& whole) {
   return found;
 }
 
+void LocalShare::answer(const Charge& whole, Instant now, Answer& answer) {
+  const RulePtr rule = rule_for(*whole.rule);
+  Charge charge = whole;
+  charge.rule = rule.get();
+  store_.charge_now({&charge, 1}, now, {&answer, 1});
+  answer.source = Source::kLocal;
+}
+
 void LocalShare::answer(Pending& pending) {
   const auto is_unknown = [](const Answer& answer) { return !answer.known; };
   if (std::none_of(pending.answers.begin(), pending.answers.end(), is_unknown)) return;

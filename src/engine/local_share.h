@@ -36,6 +36,8 @@ class LocalShare {
   // none of them. Leaves the request as it is where something else decides it: a definite denial,
   // or a failed limit that denies.
   void answer(Pending& pending);
+  // The same for numbers that came with a call.
+  void answer(const store::Charge& charge, Instant now, store::Answer& answer);
 
   // Corrects what answer() charged. The charges name the whole limits' rules.
   store::Correction correct(std::span<const store::Charge> charges, Instant now);

@@ -11,7 +11,6 @@ struct NotYet {
 };
 
 constexpr std::array kNotYet{
-    NotYet{Feature::kJwt, "identity from a JWT"},
     NotYet{Feature::kLeased, "the mode leased"},
     NotYet{Feature::kProblemJson, "a body of problem+json"},
     NotYet{Feature::kTemplateBody, "a body from a template file"},

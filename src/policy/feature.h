@@ -16,7 +16,6 @@ namespace weir::policy {
 
 enum class Feature : std::uint8_t {
   kBuilt,  // everything that has no row
-  kJwt,
   kLeased,
   kProblemJson,
   kTemplateBody,

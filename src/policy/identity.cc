@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "policy/forwarded.h"
 
@@ -107,6 +108,47 @@ Result<std::optional<std::string_view>> read(const AttributeSource& source,
   return std::optional(found.value);
 }
 
+bool is_jwt(const AttributeSource& source) {
+  return source.kind == AttributeSource::Kind::kJwt;
+}
+
+// "Bearer TOKEN": the token, or nothing.
+std::optional<std::string_view> bearer_token(std::string_view authorization) {
+  constexpr std::string_view kScheme = "bearer ";
+  if (authorization.size() < kScheme.size()) return std::nullopt;
+  for (std::size_t i = 0; i < kScheme.size(); ++i) {
+    const char c = authorization[i];
+    if ((c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c) != kScheme[i]) return std::nullopt;
+  }
+  authorization.remove_prefix(kScheme.size());
+  while (authorization.starts_with(' ')) authorization.remove_prefix(1);
+  return authorization;
+}
+
+// The claims of the request's token, where the policy asks for them and it is right.
+Result<TokenClaimsPtr> read_token(const Identity& identity, const RequestFields& fields,
+                                  Instant now) {
+  if (!is_jwt(identity.user) && !is_jwt(identity.tier)) return TokenClaimsPtr();
+  const auto found = find_header(fields, "authorization");
+  if (found.count > 1) return repeated("header", "authorization");
+  const auto token = found.count == 1 ? bearer_token(found.value) : std::nullopt;
+  if (!token || identity.tokens == nullptr) return TokenClaimsPtr();
+  return identity.tokens->verify(*token, now.wall_ns);
+}
+
+std::optional<std::string_view> view_of(const std::optional<std::string>& claim) {
+  if (!claim) return std::nullopt;
+  return std::string_view(*claim);
+}
+
+// Puts the claims in the place of what the request says itself.
+void take_claims(const Identity& identity, TokenClaimsPtr claims, Client& client) {
+  client.token = std::move(claims);
+  const TokenClaims* said = client.token.get();
+  if (is_jwt(identity.user)) client.user = said ? view_of(said->user) : std::nullopt;
+  if (is_jwt(identity.tier)) client.tier = said ? view_of(said->tier) : std::nullopt;
+}
+
 }  // namespace
 
 bool is_trusted(const Identity& identity, const IpAddress& peer) {
@@ -115,7 +157,7 @@ bool is_trusted(const Identity& identity, const IpAddress& peer) {
 }
 
 Result<Client> identify(const Identity& identity, const IpAddress& peer,
-                        const RequestFields& fields) {
+                        const RequestFields& fields, Instant now) {
   const bool trusted = is_trusted(identity, peer);
   const std::string_view single = single_header(identity);
   if (!single.empty() && find_header(fields, single).count > 1) return repeated("header", single);
@@ -125,11 +167,14 @@ Result<Client> identify(const Identity& identity, const IpAddress& peer,
   if (!user) return user.error();
   auto tier = read(identity.tier, fields);
   if (!tier) return tier.error();
-  Client client{walk.client, walk.malformed, std::nullopt, std::nullopt};
+  auto claims = read_token(identity, fields, now);
+  if (!claims) return claims.error();
+  Client client{walk.client, walk.malformed, std::nullopt, std::nullopt, nullptr};
   if (trusted || identity.trust_clients) {
     client.user = *user;
     client.tier = *tier;
   }
+  take_claims(identity, *std::move(claims), client);
   return client;
 }
 

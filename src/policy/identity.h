@@ -5,8 +5,10 @@
 // A hop that is no address ends the walk: the client is the trusted hop that vouched for it, since
 // whatever stands to the left of garbage may have been written by the client.
 //
-// User and tier are believed from trusted proxies only, unless the policy trusts clients. A header,
-// cookie or query parameter that names an identity and stands twice is an error for everybody.
+// User and tier are believed from trusted proxies only, unless the policy trusts clients; the
+// claims of a bearer token by its signature, from everybody. A token that is not right names
+// nobody. A header, cookie or query parameter that names an identity and stands twice is an error
+// for everybody.
 //
 // THREADS: pure functions.
 
@@ -14,12 +16,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/ip.h"
 #include "policy/policy.h"
 #include "weir/result.h"
+#include "weir/time.h"
 
 namespace weir::policy {
 
@@ -43,6 +48,22 @@ class RequestFields {
   virtual Found query(std::string_view name) const = 0;  // decoded
 };
 
+// What a bearer token says of its caller.
+struct TokenClaims {
+  std::optional<std::string> user;
+  std::optional<std::string> tier;
+};
+using TokenClaimsPtr = std::shared_ptr<const TokenClaims>;
+
+// Checks bearer tokens. THREADS: any.
+class Tokens {
+ public:
+  virtual ~Tokens() = default;
+
+  // The claims of a token that is right at `now_ns` of Unix time; null for any other.
+  virtual TokenClaimsPtr verify(std::string_view token, std::int64_t now_ns) const = 0;
+};
+
 struct Client {
   IpAddress ip;  // unmasked
   // The chain named something that is no address: `ip` is the last hop that could be trusted.
@@ -50,14 +71,16 @@ struct Client {
   // Absent when the request does not name them, or is not to be believed.
   std::optional<std::string_view> user;
   std::optional<std::string_view> tier;
+  TokenClaimsPtr token;  // where they come from one, it holds them
 };
 
 // Whether headers that say who a request comes from are believed from this peer.
 bool is_trusted(const Identity& identity, const IpAddress& peer);
 
-// `peer` is the other end of the connection, or what the PROXY protocol told of it.
+// `peer` is the other end of the connection, or what the PROXY protocol told of it; `now` is what
+// the times in a token are held against.
 // ERRORS: kInvalid (answer 400) for a repeated identity header, cookie or query parameter.
 Result<Client> identify(const Identity& identity, const IpAddress& peer,
-                        const RequestFields& fields);
+                        const RequestFields& fields, Instant now);
 
 }  // namespace weir::policy

@@ -89,7 +89,7 @@ void read_attribute_source(Reader& reader, const Entry& entry, AttributeSource& 
     return;
   }
   if (name.empty()) reader.mistake(entry.value->at, entry.key + " names no claim, wants jwt:CLAIM");
-  reader.refuse_unbuilt(Feature::kJwt, entry.value->at);
+  out = {Kind::kJwt, std::string(name)};
 }
 
 void read_ipv4_prefix(Reader& reader, const Entry& entry, Identity& out) {
@@ -104,29 +104,28 @@ void read_ipv6_prefix(Reader& reader, const Entry& entry, Identity& out) {
   }
 }
 
-struct Jwt {
-  std::string keys;
-  std::vector<std::string> algorithms;
-  std::string issuer;
-  std::string audience;
-};
-
 void read_jwt_algorithms(Reader& reader, const Entry& entry, Jwt& out) {
-  static constexpr std::array<std::string_view, 12> kNames{"HS256", "HS384", "HS512", "RS256",
-                                                           "RS384", "RS512", "ES256", "ES384",
-                                                           "ES512", "PS256", "PS384", "PS512"};
+  static constexpr std::array<std::string_view, 9> kNames{
+      "HS256", "HS384", "HS512", "RS256", "RS384", "RS512", "ES256", "ES384", "ES512"};
   const std::vector<std::string_view> names(kNames.begin(), kNames.end());
   for (const Entry& item : read_items(reader, entry, "a list such as [RS256]")) {
     const int index = read_word(reader, item, names);
     if (index >= 0) out.algorithms.emplace_back(names[static_cast<std::size_t>(index)]);
   }
+  if (out.algorithms.empty() && entry.value->kind == Node::Kind::kSequence) {
+    reader.mistake(entry.value->at,
+                   "algorithms is empty: no token could be right; name those "
+                   "that your tokens are signed by, such as [RS256]");
+  }
 }
 
 constexpr std::array kJwtFields{
-    Field<Jwt>{{"keys", "path", kRequired, "The file with the keys that sign (JWKS or PEM)."},
+    Field<Jwt>{{"keys", "path", kRequired,
+                "The file with the keys that tokens are checked by: public keys or certificates "
+                "(PEM), a key set (JWKS), or one secret. Read again when it changes."},
                [](Reader& r, const Entry& e, Jwt& j) { read_text(r, e, j.keys); }},
     Field<Jwt>{{"algorithms", "list of names, such as RS256", kRequired,
-                "The algorithms that a signature may have."},
+                "The algorithms that a token may be signed by; never none."},
                read_jwt_algorithms},
     Field<Jwt>{{"issuer", "text", "", "What `iss` must be."},
                [](Reader& r, const Entry& e, Jwt& j) { read_text(r, e, j.issuer); }},
@@ -134,9 +133,12 @@ constexpr std::array kJwtFields{
                [](Reader& r, const Entry& e, Jwt& j) { read_text(r, e, j.audience); }},
 };
 
-void read_jwt(Reader& reader, const Entry& entry, Identity&) {
-  Jwt unused;
-  read_fields<Jwt>(reader, entry, kJwtFields, unused);
+void read_jwt(Reader& reader, const Entry& entry, Identity& out) {
+  read_fields<Jwt>(reader, entry, kJwtFields, out.jwt.emplace());
+}
+
+bool is_jwt(const AttributeSource& source) {
+  return source.kind == AttributeSource::Kind::kJwt;
 }
 
 constexpr std::string_view kSourceType = "header:NAME, cookie:NAME, query:NAME or jwt:CLAIM";
@@ -170,7 +172,8 @@ constexpr std::array kIdentityFields{
          "Believe user and tier headers from anybody, not from trusted proxies only."},
         [](Reader& r, const Entry& e, Identity& i) { read_bool(r, e, i.trust_clients); }},
     Field<Identity>{
-        {"jwt", "a mapping, see below", "", "How a JWT's signature is checked.", Feature::kJwt},
+        {"jwt", "a mapping, see below", "",
+         "How the signature of a JWT is checked; `user` and `tier` may come from its claims."},
         read_jwt},
 };
 
@@ -178,6 +181,16 @@ constexpr std::array kIdentityFields{
 
 void read_identity(Reader& reader, const Entry& entry, Policy& out) {
   read_fields<Identity>(reader, entry, kIdentityFields, out.identity);
+  const Identity& identity = out.identity;
+  const bool asked = is_jwt(identity.user) || is_jwt(identity.tier);
+  if (asked && !identity.jwt) {
+    reader.mistake(entry.at,
+                   "identity reads a claim of a JWT and does not say how one is checked; "
+                   "add jwt: { keys: FILE, algorithms: [RS256] }");
+  }
+  if (identity.jwt && !asked) {
+    reader.doubt(entry.at, "identity.jwt is never used: neither user nor tier is jwt:CLAIM");
+  }
 }
 
 void document_identity(std::vector<SectionDoc>& out) {

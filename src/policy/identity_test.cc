@@ -59,7 +59,8 @@ IpAddress ip(std::string_view text) {
 
 // The client's address, with "!" behind it where the chain was malformed.
 std::string client_of(const Identity& identity, const char* peer, Pairs headers) {
-  const auto client = identify(identity, ip(peer), FakeFields({.headers = std::move(headers)}));
+  const auto client =
+      identify(identity, ip(peer), FakeFields({.headers = std::move(headers)}), at_ns(0));
   if (!client) return "error";
   return client->ip.to_string() + (client->malformed_chain ? "!" : "");
 }
@@ -216,7 +217,7 @@ TEST(Identity, ReadsOneAddressFromASingleHeader) {
 }
 
 std::string user_and_tier(const Identity& identity, const char* peer, const FakeFields& fields) {
-  const auto client = identify(identity, ip(peer), fields);
+  const auto client = identify(identity, ip(peer), fields, at_ns(0));
   if (!client) return client.error().message;
   return std::string(client->user.value_or("-")) + ' ' + std::string(client->tier.value_or("-"));
 }

@@ -57,6 +57,16 @@ struct AttributeSource {
   std::string name;  // header names in lower case
 };
 
+// How a JSON Web Token is checked (src/jwt).
+struct Jwt {
+  std::string keys;                     // the file
+  std::vector<std::string> algorithms;  // "RS256"; at least one
+  std::string issuer;                   // empty: any
+  std::string audience;                 // empty: any
+};
+
+class Tokens;  // identity.h
+
 enum class ClientIpSource : std::uint8_t {
   kXForwardedFor,
   kForwarded,
@@ -75,6 +85,9 @@ struct Identity {
   AttributeSource user{AttributeSource::Kind::kHeader, "x-user-id"};
   AttributeSource tier{AttributeSource::Kind::kHeader, "x-plan"};
   bool trust_clients = false;
+  std::optional<Jwt> jwt;
+  // Checks tokens by `jwt`; whoever puts the policy in force provides it. Null: none is believed.
+  std::shared_ptr<const Tokens> tokens;
 };
 
 // One `match`, `except` or `exempt` entry: all named attributes must hold.

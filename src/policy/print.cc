@@ -265,6 +265,16 @@ class Printer {
     line("  ", "user", text(source(value.user)));
     line("  ", "tier", text(source(value.tier)));
     line("  ", "trust_clients", word(value.trust_clients));
+    if (value.jwt) jwt(*value.jwt);
+  }
+
+  void jwt(const Jwt& value) {
+    out_ += "  jwt:\n";
+    line("    ", "keys", text(value.keys));
+    line("    ", "algorithms",
+         list(value.algorithms, [](const std::string& name) { return name; }));
+    line("    ", "issuer", text(value.issuer));
+    line("    ", "audience", text(value.audience));
   }
 
   void limit(const Limit& value) {

@@ -33,8 +33,9 @@ identity:
   client_ip: header:CF-Connecting-IP
   trusted_proxies: [10.0.0.0/8, "2001:db8::/32"]
   ipv6_prefix: 56
-  user: cookie:session
+  user: jwt:sub
   tier: query:tier
+  jwt: { keys: /etc/weir/keys.json, algorithms: [RS256, ES256], issuer: "https://id.test" }
 response: { status: 503, headers: [retry-after], shadow_header: true, retry_jitter: 1.5s }
 websocket:
   { kind: /a/kind, request_id: /id, max_inspect: 2MiB, unreadable: close, close_after: 3 }
@@ -90,8 +91,9 @@ snapshot = { file = "/var/lib/weir/a b", every = "1m30s" }
 client_ip = "header:CF-Connecting-IP"
 trusted_proxies = ["10.0.0.0/8", "2001:db8::/32"]
 ipv6_prefix = 0x38
-user = "cookie:session"
+user = "jwt:sub"
 tier = "query:tier"
+jwt = { keys = "/etc/weir/keys.json", algorithms = ["RS256", "ES256"], issuer = "https://id.test" }
 
 [response]
 status = 503

@@ -8,6 +8,7 @@
 
 #include "limit/rule.h"
 #include "net/steady_time.h"
+#include "scenario/targets.h"
 
 namespace weir::support {
 namespace {

@@ -1,12 +1,16 @@
 """docs/openapi.yaml held against the running check API, and the API's own promises."""
 
 import json
+import os
 import socket
+import subprocess
 import sys
+import unittest
 
 sys.path.insert(0, __file__.rsplit("/", 1)[0])
 from harness import PATIENCE, ROOT, Client, SystemTest, free_port, main  # noqa: E402
 
+NODE_MODULES = ROOT / "build" / "node" / "node_modules"
 SPEC = json.loads((ROOT / "docs" / "openapi.yaml").read_text())
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int,
          "number": (int, float), "null": type(None)}
@@ -88,6 +92,15 @@ class Api(SystemTest):
             self.client.request("POST", request["first"], body=body)
         return body
 
+    @unittest.skipUnless(NODE_MODULES.exists(), "the npm packages are not installed: ./dev test")
+    def test_a_validator_and_ajv_find_the_openapi_file_and_the_answers_right(self):
+        done = subprocess.run(
+            ["node", ROOT / "tests" / "node" / "openapi.js", str(self.port),
+             ROOT / "docs" / "openapi.yaml"], capture_output=True, text=True,
+            timeout=6 * PATIENCE, env={**os.environ, "NODE_PATH": str(NODE_MODULES)})
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("openapi ok", done.stdout)
+
     def test_a_batch_is_decided_in_order_each_on_its_own(self):
         one = {"attributes": {"ip": "203.0.113.7", "path": "/login"}}
         answer = self.post("/v1/check", {"checks": [one] * 6 + [{**one, "cost": 0}]})
@@ -113,6 +126,17 @@ class Api(SystemTest):
         self.assertEqual(never.status, 429)
         self.assertIsNone(json.loads(never.text)["retry_after"])
         self.assertNotIn("Retry-After", never.headers)
+
+    def test_numbers_that_cannot_be_held_refuse_the_whole_batch(self):
+        fresh = {"key": "batch:1", "rate": "2/60s"}
+        never = {"key": "batch:2", "rate": "1/day", "burst": 10 ** 15}
+        answer = self.post("/v1/check", {"checks": [fresh, never]})
+        self.assertEqual(answer.status, 400, answer)
+        self.assertEqual(json.loads(answer.text)["field"], "checks[1].rate")
+        statuses = [self.post("/v1/check", fresh).status for _ in range(3)]
+        self.assertEqual(statuses, [200, 200, 429])  # nothing was charged
+        alone = self.post("/v1/check", never)
+        self.assertEqual((alone.status, json.loads(alone.text)["field"]), (400, "rate"))
 
     def test_forward_auth_takes_no_request_from_halves_of_two_families(self):
         nginx = {"X-Original-Method": "POST", "X-Original-URI": "/login"}

@@ -8,9 +8,10 @@ import sys
 import unittest
 
 sys.path.insert(0, __file__.rsplit("/", 1)[0])
-from harness import PATIENCE, ROOT, SystemTest, free_port, main  # noqa: E402
+from harness import BUILD, PATIENCE, ROOT, SystemTest, free_port, main  # noqa: E402
 
 NODE_MODULES = ROOT / "build" / "node" / "node_modules"
+PEER = BUILD / "tests" / "grpc" / "weir_grpc_peer"
 
 
 class Grpc(SystemTest):
@@ -34,6 +35,10 @@ limits:
         out = self.run_ok("node", ROOT / "tests" / "node" / "grpc.js", self.port,
                           env={**os.environ, "NODE_PATH": str(NODE_MODULES)})
         self.assertIn("grpc-js ok", out)
+
+    @unittest.skipUnless(PEER.exists(), "grpc++ is not installed")
+    def test_grpc_cpp(self):
+        self.assertIn("grpc++ ok", self.run_ok(PEER, f"127.0.0.1:{self.port}"))
 
     @unittest.skipUnless(shutil.which("h2load"), "h2load (nghttp2-client) is not installed")
     def test_h2load_sees_no_failure_over_many_streams(self):

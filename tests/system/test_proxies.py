@@ -1,5 +1,6 @@
 """Forward-auth through real nginx and real Caddy, with the files of docs/proxies.md, and Express."""
 
+import json
 import os
 import re
 import shutil
@@ -8,10 +9,19 @@ import sys
 import unittest
 
 sys.path.insert(0, __file__.rsplit("/", 1)[0])
-from harness import PATIENCE, ROOT, SystemTest, free_port, get, is_open, main, until  # noqa: E402
+from harness import (PATIENCE, ROOT, Client, SystemTest, free_port, get, is_open, main,  # noqa: E402
+                     until)
 
 NODE_MODULES = ROOT / "build" / "node" / "node_modules"
 DOCS = (ROOT / "docs" / "proxies.md").read_text()
+
+
+def post(port, path, body):
+    client = Client(port)
+    try:
+        return client.request("POST", path, body=body)
+    finally:
+        client.close()
 
 
 def block(language):
@@ -79,6 +89,30 @@ class Proxies(SystemTest):
                               timeout=6 * PATIENCE,
                               env={**os.environ, "NODE_PATH": str(NODE_MODULES)})
         self.assertIn("express ok", done.stdout, done.stderr)
+
+
+class Envoy(SystemTest):
+    @unittest.skipUnless(NODE_MODULES.exists(), "the npm packages are not installed: ./dev test")
+    def test_envoys_file_has_envoys_shapes_and_weir_answers_what_it_asks(self):
+        done = subprocess.run(
+            ["node", ROOT / "tests" / "node" / "envoy.js", ROOT / "examples/envoy/envoy.yaml"],
+            capture_output=True, text=True, timeout=PATIENCE, check=False,
+            env={**os.environ, "NODE_PATH": str(NODE_MODULES)})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        asked = json.loads(done.stdout)
+        policy = (ROOT / "examples/envoy/weir.yaml").read_text()
+        self.assertIn(f"127.0.0.1:{asked['port']}", policy)
+        api = free_port()
+        self.serve(policy.replace(str(asked["port"]), str(free_port())) +
+                   f"api: {{ listen: 127.0.0.1:{api} }}\n", name="envoy.yaml")
+        values = {"remote_address": "203.0.113.7", "method": "POST", "path": "/login"}
+        entries = [{"key": key, "value": values[key]} for key in asked["keys"]]
+        message = json.dumps({"domain": asked["domain"], "descriptors": [{"entries": entries}]})
+        answers = [post(api, "/json", message) for _ in range(6)]
+        self.assertEqual([answer.status for answer in answers], [200] * 5 + [429])
+        [status] = json.loads(answers[-1].text)["statuses"]
+        self.assertEqual(status["currentLimit"],
+                         {"requestsPerUnit": 1, "unit": "MINUTE", "name": "login"})
 
 
 class Untrusted(SystemTest):

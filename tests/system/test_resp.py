@@ -85,6 +85,14 @@ class Resp(SystemTest):
         self.assertIn("ioredis ok", out)
         self.assertIn("redis ok", out)
 
+    def test_redis_py_as_its_readme_connects(self):
+        python = next((one for one in (sys.executable, "/usr/bin/python3") if subprocess.run(
+            [one, "-c", "import redis"], capture_output=True, check=False).returncode == 0), None)
+        if python is None:
+            self.skipTest("python3-redis is not installed")
+        out = self.run_ok(python, ROOT / "examples" / "python" / "redis_limit.py", self.listen())
+        self.assertEqual(out.splitlines(), ["[0, 2, 1, -1, 3600]", "[1, 1, 0]", "no such command"])
+
     def test_the_python_example_of_the_docs(self):
         port = self.listen()
         out = self.run_ok(sys.executable, ROOT / "examples" / "python" / "resp_limit.py", port)

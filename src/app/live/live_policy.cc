@@ -59,6 +59,7 @@ void LivePolicy::start(Services services) {
                  "Unix time at which the policy in force was loaded.", {},
                  [this] { return static_cast<double>(status().loaded_at_ns) / 1e9; });
   if (!source_) return;
+  watch_keys();
   source_->watch([this] { look(); });
   look();  // it may have changed before it was watched
 }
@@ -105,12 +106,26 @@ Result<bool> LivePolicy::install_base(policy::Policy base, const std::string& ha
   const Result<bool> installed = services_->install(base);
   if (!installed) return installed.error();
   base_ = std::move(base);
+  watch_keys();
   std::lock_guard lock(mutex_);
   if (status_.hash != hash) ++status_.generation;
   status_.hash = hash;
   status_.loaded_at_ns = services_->clock.now().wall_ns;
   status_.reasons.clear();
   return true;
+}
+
+// New keys are taken by reading the policy again, since that reads them.
+void LivePolicy::watch_keys() {
+  const auto& jwt = base_.identity.jwt;
+  const std::string file = jwt ? jwt->keys : "";
+  if (file == keys_file_) return;
+  keys_file_ = file;
+  keys_watch_.reset();
+  if (file.empty()) return;
+  // WHY posted: the reload may end this watch.
+  keys_watch_ = std::make_unique<FileWatch>(
+      loop_, file, [this] { loop_.post([this] { reload(keys_file_ + " has changed"); }); });
 }
 
 void LivePolicy::count(std::string_view result) {

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "app/live/file_watch.h"
 #include "app/live/policy_source.h"
 #include "base/clock.h"
 #include "base/metrics.h"
@@ -67,13 +68,16 @@ class LivePolicy final : public admin::Control {
   Result<bool> install_base(policy::Policy base, const std::string& hash);
   void refuse(std::vector<std::string> reasons, const Done& done);
   void count(std::string_view result);
+  void watch_keys();
   void obey(admin::Change change, const Done& done);
 
   net::Loop& loop_;
   const std::unique_ptr<PolicySource> source_;
   std::optional<Services> services_;  // from start() on
   policy::Policy base_;               // as the source has it
-  std::string refused_hash_;          // of the text that was refused last
+  std::string keys_file_;             // of identity.jwt, where the policy has it
+  std::unique_ptr<FileWatch> keys_watch_;
+  std::string refused_hash_;  // of the text that was refused last
 
   mutable std::mutex mutex_;
   admin::PolicyStatus status_;  // by mutex_

@@ -27,6 +27,8 @@ class Api {
   engine::Adhoc& adhoc() const { return adhoc_; }
   Instant now() const { return clock_.now(); }
   const engine::DecisionTimer& timer() const { return timer_; }
+  // The moment at which a request is decided: when it was read, where that is known.
+  Instant now_of(const http::Request& request) const { return request.at ? *request.at : now(); }
 
   // Counts one decision.
   void count(bool allowed) const { (allowed ? allowed_ : denied_).add(); }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/at_rest.h"
+#include "base/check.h"
 #include "engine/answer.h"
 #include "engine/compiled_policy.h"
 #include "engine/rate_limit_item.h"
@@ -75,7 +76,7 @@ void on_adhoc(Asked* asked, std::size_t index, const store::Answer& answer, Inst
   engine::Decision decision;
   decision.policy = asked->api->engine().current();
   decision.at = now;
-  decision.source = answer.known ? answer.source : Source::kFailOpen;
+  decision.source = answer.source;
   decision.allowed = answer.verdict.allowed();
   engine::LimitDecision& one = decision.limits.emplace_back();
   one.name = "adhoc";
@@ -87,14 +88,9 @@ void on_adhoc(Asked* asked, std::size_t index, const store::Answer& answer, Inst
   one.verdict = answer.verdict;
   one.source = decision.source;
   one.cost = check.cost.value_or(1);
-  const bool never = answer.verdict.outcome == Outcome::kNever;
+  const bool never = one.known() && answer.verdict.outcome == Outcome::kNever;
   if (never && one.cost > answer.verdict.quota) one.reason = Reason::kCostExceedsLimit;
-  if (!answer.known && decision.policy->policy().store.on_error == policy::OnError::kDeny) {
-    decision.allowed = false;
-    decision.source = one.source = Source::kFailClosed;
-    one.verdict.outcome = Outcome::kNever;
-    one.reason = Reason::kLimiterUnavailable;
-  }
+  if (!one.known() && !decision.allowed) one.reason = Reason::kLimiterUnavailable;
   decision.reason = one.reason;
   decision.named = 0;
   std::string_view id;
@@ -105,14 +101,41 @@ void on_adhoc(Asked* asked, std::size_t index, const store::Answer& answer, Inst
   on_decision(asked, index, decision, id);
 }
 
+// Numbers that no counter can hold, before anything is charged.
+std::optional<BadField> unholdable(const CheckBody& body) {
+  for (std::size_t i = 0; i < body.checks.size(); ++i) {
+    const CheckRequest& check = body.checks[i];
+    if (!check.adhoc) continue;
+    const auto held = engine::Adhoc::check(check.numbers);
+    if (held) continue;
+    const std::string place = body.batch ? "checks[" + std::to_string(i) + "]." : "";
+    return BadField{place + "rate", held.error().message};
+  }
+  return std::nullopt;
+}
+
+void ask(const Api& api, Asked* asked, std::size_t index, Instant now) {
+  const CheckRequest& one = asked->body.checks[index];
+  if (!one.adhoc) {
+    return api.engine().decide(one.attributes, now, one.cost,
+                               [asked, index](const engine::Decision& told) {
+                                 on_decision(asked, index, told, asked->api->id_of(told));
+                               });
+  }
+  const auto started = api.adhoc().decide(
+      {kAdhocFamily, one.key, one.numbers, one.cost.value_or(1)}, now,
+      [asked, index, now](const store::Answer& told) { on_adhoc(asked, index, told, now); });
+  WEIR_CHECK(started.has_value(), "unholdable() has looked at the numbers");
+}
+
 }  // namespace
 
 void check(const Api& api, const policy::Policy& policy, const http::Request& request,
            http::Response& response, http::Done done) {
   auto asked = AtRest<Asked>::take();
-  if (const auto bad = read_check(request.body, policy, asked->body)) {
-    return api.refuse(response, *bad, done);
-  }
+  auto bad = read_check(request.body, policy, asked->body);
+  if (!bad) bad = unholdable(asked->body);
+  if (bad) return api.refuse(response, *bad, done);
   asked->api = &api;
   asked->response = &response;
   asked->done = std::move(done);
@@ -121,29 +144,8 @@ void check(const Api& api, const policy::Policy& policy, const http::Request& re
   asked->waiting = count + 1;
   asked->began = api.timer().begin();
   Asked* const raw = asked.release();  // told() deletes it after the last answer
-  const Instant now = request.at ? *request.at : api.now();
-  for (std::size_t i = 0; i < count; ++i) {
-    const CheckRequest& one = raw->body.checks[i];
-    if (!one.adhoc) {
-      api.engine().decide(one.attributes, now, one.cost,
-                          [raw, i](const engine::Decision& decision) {
-                            on_decision(raw, i, decision, raw->api->id_of(decision));
-                          });
-      continue;
-    }
-    const auto started = api.adhoc().decide(
-        {kAdhocFamily, one.key, one.numbers, one.cost.value_or(1)}, now,
-        [raw, i, now](const store::Answer& answer) { on_adhoc(raw, i, answer, now); });
-    if (started) continue;
-    // A single check is refused; in a batch, where others may have been charged, it is refused in
-    // its place.
-    if (!raw->body.batch) {
-      const std::unique_ptr<Asked> owned(raw);
-      return api.refuse(response, started.error(), owned->done);
-    }
-    raw->decisions[i] = "{\"allowed\":false,\"error\":\"these numbers cannot be held\"}";
-    told(raw);
-  }
+  const Instant now = api.now_of(request);
+  for (std::size_t i = 0; i < count; ++i) ask(api, raw, i, now);
   told(raw);
 }
 

@@ -103,8 +103,8 @@ void forward_auth(const Api& api, const http::Request& request, http::Response& 
                           " is not in identity.trusted_proxies",
                       {}, done);
   }
-  const auto read =
-      asked->request.read(request, asked->options.proxy, policy.identity, policy.paths);
+  const Instant now = api.now_of(request);
+  const auto read = asked->request.read(request, asked->options.proxy, policy, now);
   if (!read) return api.refuse(response, read.error(), done);
   asked->api = &api;
   asked->response = &response;
@@ -113,7 +113,7 @@ void forward_auth(const Api& api, const http::Request& request, http::Response& 
   Asked* const raw = asked.release();  // on_decision() sees to its end
   net::Loop& loop = *request.loop;
   api.engine().decide(
-      raw->request, api.now(), std::nullopt,
+      raw->request, now, std::nullopt,
       [raw, &loop](const engine::Decision& decision) { on_decision(raw, loop, decision); });
 }
 

@@ -53,7 +53,7 @@ Result<Proxy> ForwardedRequest::family() const {
 }
 
 Result<bool> ForwardedRequest::read(const http::Request& request, Proxy proxy,
-                                    const policy::Identity& identity, const policy::Paths& paths) {
+                                    const policy::Policy& policy, Instant now) {
   for (const http1::Header field : request.headers) {
     headers_.emplace_back(lower_case(field.name), field.value);
   }
@@ -75,7 +75,7 @@ Result<bool> ForwardedRequest::read(const http::Request& request, Proxy proxy,
   const auto target = policy::split_target(*uri);
   if (!target) return target.error();
   policy::PathBuffer buffer;
-  const auto path = policy::normalise_path(target->path, paths, buffer);
+  const auto path = policy::normalise_path(target->path, policy.paths, buffer);
   if (!path) return path.error();
   path_ = path->match;
   query_ = target->query.value_or("");
@@ -85,7 +85,7 @@ Result<bool> ForwardedRequest::read(const http::Request& request, Proxy proxy,
   auto normal = policy::normalise_host(host);
   if (!normal) return normal.error();
   host_ = *std::move(normal);
-  const auto client = policy::identify(identity, request.peer, *this);
+  const auto client = policy::identify(policy.identity, request.peer, *this, now);
   if (!client) return client.error();
   client_ = *client;
   return true;

@@ -32,8 +32,8 @@ class ForwardedRequest final : public engine::Attributes, public policy::Request
  public:
   // ERRORS: kInvalid, to be answered 400, where the proxy's headers are missing, contradict each
   // other or are wrong.
-  Result<bool> read(const http::Request& request, Proxy proxy, const policy::Identity& identity,
-                    const policy::Paths& paths);
+  Result<bool> read(const http::Request& request, Proxy proxy, const policy::Policy& policy,
+                    Instant now);
 
   // engine::Attributes. REQUIRES: read() succeeded.
   std::optional<std::string_view> find(const policy::Attribute& attribute) const override;

@@ -49,7 +49,8 @@ void Session::handle_request() {
   const policy::Policy& policy = worker_.policy();
   if (policy.gateway) timeouts_ = policy.gateway->timeouts;
   facts_.emplace(head, path_buffer_);
-  const Result<bool> read = facts_->read(policy.identity, policy.paths, peer_);
+  const Instant now = worker_.clock.now();
+  const Result<bool> read = facts_->read(policy.identity, policy.paths, peer_, now);
   if (!read) {
     worker_.counters.error.add();
     leave_head();
@@ -58,8 +59,8 @@ void Session::handle_request() {
   }
   state_ = State::kDeciding;
   asked_at_ = worker_.counters.timer.begin();
-  worker_.engine.decide(*facts_, worker_.clock.now(), std::nullopt,
-                        [this](engine::Decision decision) { on_decision(decision); });
+  worker_.engine.decide(*facts_, now, std::nullopt,
+                        [this](const engine::Decision& decision) { on_decision(decision); });
 }
 
 void Session::on_decision(const engine::Decision& decision) {
@@ -124,7 +125,8 @@ void Session::watch(const engine::CompiledPolicy& compiled) {
   http1::Limits limits;
   limits.max_headers = static_cast<std::uint32_t>(parser_.head().headers.size());
   limits.max_head_bytes = static_cast<std::uint32_t>(head.size());
-  watched_ = std::make_unique<WatchedRequest>(head, limits, compiled.policy(), peer_);
+  watched_ =
+      std::make_unique<WatchedRequest>(head, limits, compiled.policy(), peer_, facts_->read_at());
   traits_.plain_frames = true;
 }
 

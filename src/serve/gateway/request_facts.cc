@@ -17,16 +17,17 @@ std::optional<std::string_view> value_of(const policy::RequestFields::Found& fou
 }  // namespace
 
 Result<bool> RequestFacts::read(const policy::Identity& identity, const policy::Paths& paths,
-                                const IpAddress& peer) {
+                                const IpAddress& peer, Instant now) {
   Result<policy::NormalPath> path = policy::normalise_path(head_.path, paths, buffer_);
   if (!path) return path.error();
   path_ = *path;
   Result<std::optional<std::string>> host = policy::normalise_host(head_.host);
   if (!host) return host.error();
   host_ = std::move(*host);
-  Result<policy::Client> client = policy::identify(identity, peer, *this);
+  Result<policy::Client> client = policy::identify(identity, peer, *this, now);
   if (!client) return client.error();
   client_ = *client;
+  read_at_ = now;
   kept_ = made_.cbegin();
   return true;
 }

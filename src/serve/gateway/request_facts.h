@@ -30,12 +30,13 @@ class RequestFacts final : public engine::Attributes, public policy::RequestFiel
   // Brings path and host into normal form and finds out who asks.
   // ERRORS: kInvalid, to be answered 400.
   Result<bool> read(const policy::Identity& identity, const policy::Paths& paths,
-                    const IpAddress& peer);
+                    const IpAddress& peer, Instant now);
 
   // Drops the values that were made for find() since read(): for who asks again and again.
   void forget_made();
 
   // REQUIRES for these: read() succeeded.
+  Instant read_at() const { return read_at_; }
   std::string_view upstream_path() const { return path_.upstream; }
 
   // engine::Attributes
@@ -55,6 +56,7 @@ class RequestFacts final : public engine::Attributes, public policy::RequestFiel
   policy::NormalPath path_;
   std::optional<std::string> host_;
   policy::Client client_;
+  Instant read_at_;
   mutable std::forward_list<std::string> made_;  // values that do not stand in the request as such
   std::forward_list<std::string>::const_iterator kept_ = made_.cend();  // of read()'s, the newest
 };

@@ -5,11 +5,11 @@
 namespace weir::gateway {
 
 WatchedRequest::WatchedRequest(std::string_view head, const http1::Limits& limits,
-                               const policy::Policy& policy, const IpAddress& peer)
+                               const policy::Policy& policy, const IpAddress& peer, Instant read_at)
     : head_(head), parser_(limits) {
   WEIR_CHECK(parser_.parse(head_) == http1::Progress::kComplete, "the head was read before");
   facts_.emplace(parser_.head(), path_buffer_);
-  const Result<bool> read = facts_->read(policy.identity, policy.paths, peer);
+  const Result<bool> read = facts_->read(policy.identity, policy.paths, peer, read_at);
   WEIR_CHECK(read.has_value(), "the request was identified before");
 }
 

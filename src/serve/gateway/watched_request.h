@@ -20,9 +20,10 @@ namespace weir::gateway {
 
 class WatchedRequest {
  public:
-  // REQUIRES: `head` is one whole head that was read before, by the same identity and paths.
+  // REQUIRES: `head` is one whole head that was read before, by the same identity and paths and at
+  // `read_at`.
   WatchedRequest(std::string_view head, const http1::Limits& limits, const policy::Policy& policy,
-                 const IpAddress& peer);
+                 const IpAddress& peer, Instant read_at);
   WatchedRequest(const WatchedRequest&) = delete;
   WatchedRequest& operator=(const WatchedRequest&) = delete;
 

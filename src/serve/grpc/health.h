@@ -1,4 +1,4 @@
-// grpc.health.v1.Health, and the part of server reflection (v1 and v1alpha) that lists services.
+// grpc.health.v1.Health.
 //
 // A server that answers is serving: readiness in more detail stands on the admin listener. A watch
 // gets one answer and ends with UNAVAILABLE when the server drains.
@@ -16,6 +16,5 @@ namespace weir::grpc {
 
 // `services` are known by name; "" is the server as a whole.
 Methods health_methods(std::vector<std::string> services);
-Methods reflection_methods(std::vector<std::string> services);
 
 }  // namespace weir::grpc

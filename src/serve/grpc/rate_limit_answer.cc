@@ -73,19 +73,12 @@ const engine::Decision* most_telling(const std::vector<DescriptorAnswer>& answer
   return found;
 }
 
-std::string lower_case(std::string_view name) {
-  std::string lower(name);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
-}
-
 void add_headers(rls::Response& response, const engine::Decision& decision) {
   static thread_local engine::AnswerHeaders headers;
   headers.fill(decision);
+  response.headers.reserve(headers.size() + 1);
   for (std::size_t i = 0; i < headers.size(); ++i) {
-    response.headers.emplace_back(lower_case(headers[i].name), headers[i].value);
+    response.headers.emplace_back(headers[i].lower_name, headers[i].value);
   }
 }
 
@@ -95,6 +88,7 @@ void add_refusal(rls::Response& response, const engine::Decision& decision) {
 }
 
 void add_metadata(rls::Response& response, const engine::Decision& decision) {
+  response.metadata.reserve(4);
   response.metadata.emplace_back("limit", decision.named_limit()->name);
   response.metadata.emplace_back("source", to_string(decision.source));
   if (decision.reason != Reason::kNone) {
@@ -113,7 +107,7 @@ Result<rls::Response> make_response(const std::vector<DescriptorAnswer>& answers
   rls::Response response;
   response.statuses.reserve(answers.size());
   for (const DescriptorAnswer& answer : answers) {
-    if (answer.decision && answer.decision->reason == Reason::kLimiterUnavailable) {
+    if (answer.is_unavailable()) {
       return Error{ErrorCode::kUnavailable, "the rate limiter cannot decide now"};
     }
     response.statuses.push_back(status_of(answer, given_back));

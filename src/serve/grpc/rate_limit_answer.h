@@ -28,9 +28,14 @@ struct DescriptorAnswer {
   std::string key;                     // whom it counts
   std::uint64_t cost = 1;              // of it
 
+  // Whether nobody could say: the store failed, and that means no.
+  bool is_unavailable() const {
+    if (decision) return decision->reason == Reason::kLimiterUnavailable;
+    return told && told->source == Source::kFailClosed;
+  }
   bool is_refused() const {
     if (decision) return !decision->allowed;
-    return told && told->known && !told->verdict.allowed();
+    return told && !told->verdict.allowed();
   }
 };
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/at_rest.h"
 #include "engine/compiled_policy.h"
 #include "engine/receipt.h"
 #include "engine/sent_attributes.h"
@@ -91,6 +92,8 @@ TokenBucket bucket_of(const rls::Override& limit) {
 }
 
 constexpr std::string_view kOverrideFamily = "~rls";
+constexpr std::size_t kMaxKeptBytes = 4096;
+constexpr std::size_t kMaxKeptDescriptors = 8;
 
 }  // namespace
 
@@ -101,9 +104,18 @@ struct RateLimiter::Call {
   std::vector<engine::SentAttributes> attributes;
   std::vector<DescriptorAnswer> answers;
   std::size_t waiting = 0;
-  bool started = false;  // every descriptor has been asked
   std::int64_t began = engine::DecisionTimer::kNotTimed;
   Done done;
+
+  // What a large call has used goes.
+  void clear() {
+    if (bytes.capacity() > kMaxKeptBytes) bytes = {};
+    request = {};
+    answers.clear();
+    if (attributes.size() > kMaxKeptDescriptors) attributes = {};
+    for (engine::SentAttributes& one : attributes) one.clear();
+    done = nullptr;
+  }
 };
 
 RateLimiter::RateLimiter(engine::Engine& engine, engine::Adhoc& adhoc, const Clock& clock,
@@ -117,8 +129,7 @@ RateLimiter::RateLimiter(engine::Engine& engine, engine::Adhoc& adhoc, const Clo
       timer_(registry, "grpc", clock) {}
 
 void RateLimiter::decide(std::string_view message, Done done) const {
-  auto owned = std::make_unique<Call>();
-  Call* const call = owned.release();  // finish() deletes it
+  Call* const call = AtRest<Call>::take().release();  // finish() takes it back
   call->bytes = message;
   call->done = std::move(done);
   auto request = rls::read_request(call->bytes);
@@ -132,7 +143,7 @@ void RateLimiter::decide(std::string_view message, Done done) const {
     return invalid("rate limit descriptor list must not be empty");
   }
   const std::size_t count = call->request.descriptors.size();
-  call->attributes.resize(count);
+  if (call->attributes.size() < count) call->attributes.resize(count);
   call->answers.resize(count);
   const auto policy = engine_.current();
   for (std::size_t i = 0; i < count; ++i) {
@@ -168,7 +179,7 @@ void RateLimiter::start(Call& call) const {
 void RateLimiter::ask_engine(Call& call, std::size_t index) const {
   const auto cost = cost_of(call.request, call.request.descriptors[index]);
   engine_.decide(call.attributes[index], clock_.now(), cost,
-                 [this, &call, index](engine::Decision decision) {
+                 [this, &call, index](engine::Decision&& decision) {
                    call.answers[index].decision = std::move(decision);
                    answered(call);
                  });
@@ -214,14 +225,14 @@ void RateLimiter::give_back(const Call& call) const {
 }
 
 void RateLimiter::finish(Call* call, Result<rls::Response> answer) const {
-  const std::unique_ptr<Call> owned(call);
+  std::unique_ptr<Call> owned(call);
   if (!answer) {
     error_.add();
   } else {
     (answer->overall_code == rls::Code::kOk ? allowed_ : denied_).add();
   }
-  const Done done = std::move(call->done);
-  done(std::move(answer));
+  call->done(std::move(answer));
+  AtRest<Call>::give(std::move(owned));
 }
 
 Method rate_limit_method(const RateLimiter& limiter) {
@@ -232,7 +243,8 @@ Method rate_limit_method(const RateLimiter& limiter) {
         return reply.end(wrong ? Status::kInvalidArgument : Status::kUnavailable,
                          answer.error().message);
       }
-      std::string bytes;
+      static thread_local std::string bytes;
+      bytes.clear();
       rls::append_response(bytes, *answer);
       reply.finish(bytes);
     });

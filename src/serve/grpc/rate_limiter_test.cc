@@ -8,6 +8,7 @@
 #include "policy/load.h"
 #include "serve/grpc/server.h"
 #include "serve/grpc/service.h"
+#include "support/failed_store.h"
 #include "support/grpc_client.h"
 #include "support/memory_store.h"
 #include "wire/grpc/protobuf.h"
@@ -99,6 +100,19 @@ std::string in_words(std::string_view message) {
   return words;
 }
 
+// The header to add of that name, or nothing.
+std::string header_of(std::string_view message, std::string_view name) {
+  protobuf::Reader reader(message);
+  for (protobuf::Field f; reader.next(f);) {
+    if (!f.is_bytes(3)) continue;
+    std::string key, value;
+    protobuf::Reader inner(f.bytes);
+    for (protobuf::Field g; inner.next(g);) (g.number == 1 ? key : value) = g.bytes;
+    if (key == name) return value;
+  }
+  return "";
+}
+
 class RateLimitServiceTest : public ::testing::Test {
  protected:
   void start(const std::string& policy_text) {
@@ -130,7 +144,7 @@ class RateLimitServiceTest : public ::testing::Test {
   metrics::Registry registry_;
   store::MemoryStore store_;
   engine::Engine engine_{store_};
-  engine::Adhoc adhoc_{store_};
+  engine::Adhoc adhoc_{store_, engine_};
   RateLimiter limiter_{engine_, adhoc_, clock_, registry_};
   net::Loops loops_{1};
   std::unique_ptr<net::Server> server_;
@@ -251,6 +265,75 @@ TEST_F(RateLimitServiceTest, ARefusalCarriesHeadersBodyAndTheLimitsName) {
   EXPECT_NE(message.find(std::string("\x0A\x05limit\x12\x05\x1A\x03") + "api"), std::string::npos);
 }
 
+TEST_F(RateLimitServiceTest, TheAnswerSpeaksOfTheLimitThatRefusesAndNotOfOneThatPassed) {
+  start(
+      "limits: [{ name: minute, match: { domain: d }, algorithm: fixed_window, limit: 60, window: "
+      "1m "
+      "}, { name: hour, match: { domain: d }, algorithm: fixed_window, limit: 5, window: 1h }]\n");
+  clock_.set(at_ns((1'699'999'200 + 610) * std::int64_t{1'000'000'000}));  // into an hour
+  const std::string one = request("d", {{{{"user", "u"}}}});
+  for (int left = 4; left >= 1; --left) call(one);
+  const std::string fifth = call(one).message();
+  EXPECT_EQ(in_words(fifth), "OK [OK 5/HOUR hour 0 2990s]");
+  EXPECT_EQ(header_of(fifth, "x-ratelimit-limit"), "5");
+  const std::string sixth = call(one).message();
+  EXPECT_EQ(in_words(sixth), "OVER_LIMIT [OVER_LIMIT 5/HOUR hour 0 2990s]");
+  EXPECT_EQ(header_of(sixth, "x-ratelimit-limit"), "5");
+  EXPECT_EQ(header_of(sixth, "x-ratelimit-remaining"), "0");
+  EXPECT_EQ(header_of(sixth, "retry-after"), "2990");
+}
+
+TEST_F(RateLimitServiceTest, HeadersAreThoseOfTheDescriptorWithTheSmallestShareLeft) {
+  start(
+      "limits: [{ name: wide, match: { user: a }, algorithm: fixed_window, limit: 100, window: 1m "
+      "},"
+      "{ name: tight, match: { user: b }, algorithm: fixed_window, limit: 5, window: 1m }]\n");
+  const std::string both = request("d", {{{{"user", "a"}}}, {{{"user", "b"}}}});
+  for (int left = 4; left >= 0; --left) {
+    const std::string answer = call(both).message();
+    EXPECT_EQ(header_of(answer, "x-ratelimit-limit"), "5");
+    EXPECT_EQ(header_of(answer, "x-ratelimit-remaining"), std::to_string(left));
+    EXPECT_EQ(header_of(answer, "retry-after"), "");
+  }
+  const std::string refused = call(both).message();
+  EXPECT_EQ(header_of(refused, "x-ratelimit-limit"), "5");
+  EXPECT_EQ(header_of(refused, "retry-after"), "60");
+}
+
+TEST_F(RateLimitServiceTest, LongValuesThatDifferInTheirLastByteAreTwoKeys) {
+  start(kTwoAMinute);
+  const std::string stem(8191, 'k');
+  EXPECT_EQ(words(api(stem + "a")), "OK [OK 2/MINUTE api 1 60s]");
+  EXPECT_EQ(words(api(stem + "b")), "OK [OK 2/MINUTE api 1 60s]");
+  EXPECT_EQ(words(api(stem + "a")), "OK [OK 2/MINUTE api 0 60s]");
+  EXPECT_EQ(words(api(std::string(1 << 20, 'k'))), "status 8");
+  EXPECT_EQ(words(api(stem + "b")), "OK [OK 2/MINUTE api 0 60s]");
+}
+
+// What a call with numbers of its own is answered while the store is down.
+Result<rls::Response> ask_a_failed_store(policy::OnError on_error) {
+  const ManualClock clock{at_ns(1'700'000'040'000'000'000)};
+  metrics::Registry registry;
+  testing::FailedStore store;
+  engine::Engine engine{store};
+  engine::Adhoc adhoc{store, engine};
+  const RateLimiter limiter{engine, adhoc, clock, registry};
+  policy::Policy policy;
+  policy.store.on_error = on_error;
+  policy.store.instances = 1;
+  EXPECT_TRUE(engine.install(policy));
+  std::optional<Result<rls::Response>> told;
+  limiter.decide(request("d", {{{{"user", "u"}}, rls::Override{1, rls::Unit::kMinute}, 2}}),
+                 [&](Result<rls::Response> answer) { told = std::move(answer); });
+  return *told;
+}
+
+TEST(RateLimitFailure, AnOverrideObeysOnErrorOfTheStore) {
+  EXPECT_EQ(ask_a_failed_store(policy::OnError::kAllow)->overall_code, rls::Code::kOk);
+  EXPECT_EQ(ask_a_failed_store(policy::OnError::kLocal)->overall_code, rls::Code::kOverLimit);
+  EXPECT_EQ(ask_a_failed_store(policy::OnError::kDeny).error().code, ErrorCode::kUnavailable);
+}
+
 class GrpcSectionTest : public RateLimitServiceTest {
  protected:
   void start_with(const std::string& grpc, const std::string& rest) {
@@ -304,6 +387,20 @@ TEST_F(RateLimitServiceTest, ReflectionListsTheServices) {
     EXPECT_EQ(call.status(), "0");
     EXPECT_NE(call.message().find(kRateLimitService), std::string::npos);
   }
+}
+
+TEST_F(RateLimitServiceTest, ReflectionDescribesAServiceAndSaysWhatIsNotThere) {
+  start("limits: []\n");
+  const auto ask = [&](std::uint32_t question, std::string_view name) {
+    std::string message;
+    Writer(message).text(question, name);
+    return client_->call("/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", message)
+        .message();
+  };
+  EXPECT_NE(ask(4, kRateLimitService).find("ShouldRateLimit"), std::string::npos);
+  EXPECT_NE(ask(3, "grpc/health/v1/health.proto").find("HealthCheckRequest"), std::string::npos);
+  EXPECT_NE(ask(4, "no.such.Service").find("no such file or symbol"), std::string::npos);
+  EXPECT_NE(ask(6, kRateLimitService).find("no extensions"), std::string::npos);
 }
 
 }  // namespace

@@ -312,7 +312,7 @@ TEST_F(GrpcServer, DrainTellsTheClientAndFinishesItsCalls) {
 TEST_F(GrpcServer, DrainEndsAConnectionThatNeverSpoke) {
   start();
   testing::RawClient silent(server_->port());
-  EXPECT_FALSE(silent.read_exactly(9).empty());  // the server's SETTINGS
+  EXPECT_EQ(connect().call("/t.T/Echo", "x").status(), "0");  // so the one before it is accepted
   server_->drain(std::chrono::seconds(30), [] {});
   silent.read_all();
   EXPECT_TRUE(silent.at_end());
@@ -321,8 +321,27 @@ TEST_F(GrpcServer, DrainEndsAConnectionThatNeverSpoke) {
 TEST_F(GrpcServer, AnHttp1ClientIsToldWhatThisPortIs) {
   start();
   testing::RawClient browser(server_->port());
-  browser.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
-  EXPECT_NE(browser.read_all().find("this port speaks gRPC"), std::string::npos);
+  browser.send("P");  // as HTTP/2 begins too
+  browser.send("OST / HTTP/1.1\r\nHost: h\r\n\r\n");
+  const std::string answer = browser.read_all();
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 505 ")) << answer;
+  EXPECT_TRUE(answer.ends_with("this port speaks gRPC: HTTP/2 with prior knowledge, not this\n"));
+}
+
+TEST_F(GrpcServer, AClientThatReadsNothingHoldsNoMoreThanItsBound) {
+  Options options;
+  options.idle_timeout = std::chrono::milliseconds(200);
+  start(options);
+  GrpcClient& deaf = connect(/*stream_window=*/1 << 30);
+  // Answers of 256 KiB each, to calls that the client keeps sending and whose answers stay unread.
+  bool open = true;
+  for (int i = 0; i < 2000 && open; ++i) {
+    deaf.begin("/t.T/Big", grpc_frame("x"));
+    open = deaf.flush();
+  }
+  EXPECT_EQ(connect().call("/t.T/Echo", "x").status(), "0");  // others go on
+  deaf.raw().read_all();
+  EXPECT_TRUE(deaf.raw().at_end());  // and it is closed in the end
 }
 
 TEST_F(GrpcServer, ACallThatDripsInIsEndedAndOthersGoOn) {

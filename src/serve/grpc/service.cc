@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "serve/grpc/health.h"
+#include "serve/grpc/reflection.h"
 
 namespace weir::grpc {
 

@@ -14,6 +14,11 @@ constexpr std::size_t kMaxUnsent = 64 * 1024;
 constexpr std::size_t kMaxUnsentMessages = 4 << 20;
 constexpr double kIdleFramesPerSecond = 100;
 
+std::string& gathered_by_this_thread() {
+  static thread_local std::string gathered;
+  return gathered;
+}
+
 using StreamsAtRest = AtRest<Stream, 256>;
 
 }  // namespace
@@ -253,32 +258,46 @@ bool Session::spend_idle_frame() {
 
 // Sends what nghttp2 has to send, as far as the socket takes it. False when the peer has to read
 // first, or is gone.
+//
+// WHY nothing before the client has spoken HTTP/2: one that speaks HTTP/1 shall read its 505 first.
 bool Session::flush() {
-  while (true) {
-    if (sent_ == out_.size() && !gather()) return true;
-    while (sent_ < out_.size()) {
-      const net::Io put = stream_->write(out_.data() + sent_, out_.size() - sent_);
-      if (put.status == net::Io::Status::kWouldBlock) return false;
-      if (put.status == net::Io::Status::kFailed) {
-        end();
-        return false;
-      }
-      sent_ += put.bytes;
+  if (!greeted_) return true;
+  std::string& gathered = gathered_by_this_thread();
+  while (!unsent_bytes_.empty() || gather(gathered)) {
+    const std::string_view bytes = unsent_bytes_.empty() ? gathered : unsent_bytes_;
+    const std::size_t sent = send(bytes);
+    if (ended_) return false;
+    if (sent < bytes.size()) {
+      unsent_bytes_ = std::string(bytes.substr(sent));
+      return false;
     }
+    unsent_bytes_ = {};
   }
+  return true;
 }
 
-// Fills out_ anew. False when there is nothing to send.
-bool Session::gather() {
-  out_.clear();
-  sent_ = 0;
-  while (out_.size() < kMaxUnsent) {
+// How many bytes the socket takes. Ends the session when the peer is gone.
+std::size_t Session::send(std::string_view bytes) {
+  std::size_t sent = 0;
+  while (sent < bytes.size()) {
+    const net::Io put = stream_->write(bytes.data() + sent, bytes.size() - sent);
+    if (put.status == net::Io::Status::kFailed) end();
+    if (put.status != net::Io::Status::kMoved) break;
+    sent += put.bytes;
+  }
+  return sent;
+}
+
+// Fills `out` anew with what nghttp2 has to send. False when that is nothing.
+bool Session::gather(std::string& out) {
+  out.clear();
+  while (out.size() < kMaxUnsent) {
     const std::uint8_t* bytes = nullptr;
     const ssize_t n = nghttp2_session_mem_send(http2_, &bytes);
     if (n <= 0) break;
-    out_.append(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(n));
+    out.append(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(n));
   }
-  return !out_.empty();
+  return !out.empty();
 }
 
 void Session::wake() {
@@ -300,7 +319,6 @@ void Session::settle() {
     writing_ = true;
     return stream_->wait_to_write();
   }
-  out_ = {};
   const bool over = nghttp2_session_want_read(http2_) == 0;
   if (over) return end();
   stream_->wait_to_read();

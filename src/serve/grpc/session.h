@@ -67,7 +67,8 @@ class Session final : public net::Session, private net::Stream::Owner {
   void on_ping_ack();
 
   bool flush();
-  bool gather();
+  std::size_t send(std::string_view bytes);
+  bool gather(std::string& out);
   void settle();
   void set_deadline();
   void on_deadline();
@@ -86,8 +87,7 @@ class Session final : public net::Session, private net::Stream::Owner {
   Streams streams_;
   std::size_t buffered_ = 0;  // bytes of unfinished messages
   std::size_t unsent_ = 0;    // bytes of messages that wait in their streams
-  std::string out_;           // what the socket did not take
-  std::size_t sent_ = 0;      // of out_
+  std::string unsent_bytes_;  // what the socket did not take
   double idle_frames_ = 0;    // what is left of the budget
   std::int64_t idle_frames_at_ = 0;
   bool greeted_ = false;  // the client has said something in HTTP/2

@@ -70,12 +70,9 @@ void answer_in_order(Client& client, Replies::Place place, Write write) {
 }  // namespace
 
 void Commands::append_throttle(const store::Answer& answer, bool cell, std::string& out) const {
-  if (!answer.known) {
-    const auto policy = services_.engine.current();
-    if (policy->policy().store.on_error == policy::OnError::kDeny) {
-      error_.add();
-      return append_error(out, "UNAVAILABLE the store did not answer, and store.on_error is deny");
-    }
+  if (answer.source == Source::kFailClosed) {
+    error_.add();
+    return append_error(out, "UNAVAILABLE the store did not answer, and store.on_error is deny");
   }
   (answer.verdict.allowed() ? allowed_ : denied_).add();
   append_integers(out, cell ? cl_throttle_reply(answer.verdict) : throttle_reply(answer.verdict));
@@ -150,12 +147,14 @@ void Commands::check(Arguments arguments, Client& client) const {
   asked->place = client.replies.next();
   Asked* const raw = asked.release();
   ask_in_order(client, [&] {
-    services_.engine.decide(raw->attributes, client.now, cost, [raw](engine::Decision decision) {
-      const std::unique_ptr<Asked> owned(raw);
-      Client& to = *owned->client;
-      answer_in_order(to, owned->place,
-                      [&](std::string& out) { to.commands->append_decision(decision, to, out); });
-    });
+    services_.engine.decide(raw->attributes, client.now, cost,
+                            [raw](const engine::Decision& decision) {
+                              const std::unique_ptr<Asked> owned(raw);
+                              Client& to = *owned->client;
+                              answer_in_order(to, owned->place, [&](std::string& out) {
+                                to.commands->append_decision(decision, to, out);
+                              });
+                            });
   });
 }
 
@@ -168,7 +167,7 @@ void Commands::take(Arguments arguments, Client& client) const {
   const Replies::Place place = client.replies.next();
   ask_in_order(client, [&] {
     const auto told = services_.engine.take(arguments[1], values, client.now, *cost,
-                                            [to, place](engine::Decision decision) {
+                                            [to, place](const engine::Decision& decision) {
                                               answer_in_order(*to, place, [&](std::string& out) {
                                                 to->commands->append_decision(decision, *to, out);
                                               });

@@ -81,7 +81,7 @@ class RespServer : public ::testing::Test {
   metrics::Registry registry_;
   store::MemoryStore store_;
   engine::Engine engine_{store_};
-  engine::Adhoc adhoc_{store_};
+  engine::Adhoc adhoc_{store_, engine_};
   net::Loops loops_{1};
   std::unique_ptr<net::Server> server_;
   std::vector<std::unique_ptr<RawClient>> clients_;

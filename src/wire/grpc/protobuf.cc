@@ -5,6 +5,23 @@
 namespace weir::protobuf {
 namespace {
 
+constexpr std::size_t kMaxVarint = 10;
+
+// Returns the end. REQUIRES: kMaxVarint bytes at `at`.
+char* write_varint(char* at, std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7) *at++ = static_cast<char>(value | 0x80);
+  *at++ = static_cast<char>(value);
+  return at;
+}
+
+char* write_tag(char* at, std::uint32_t field, Type type) {
+  return write_varint(at, std::uint64_t{field} << 3 | static_cast<std::uint64_t>(type));
+}
+
+}  // namespace
+
+namespace {
+
 constexpr std::uint32_t kBeginGroup = 3;
 constexpr std::uint32_t kEndGroup = 4;
 constexpr std::uint32_t kMaxFieldNumber = (1u << 29) - 1;
@@ -106,44 +123,40 @@ bool Reader::next(Field& field) {
   return false;
 }
 
-void Writer::varint(std::uint64_t value) {
-  while (value >= 0x80) {
-    out_.push_back(static_cast<char>(value | 0x80));
-    value >>= 7;
-  }
-  out_.push_back(static_cast<char>(value));
-}
-
-void Writer::tag(std::uint32_t field, Type type) {
-  varint(std::uint64_t{field} << 3 | static_cast<std::uint64_t>(type));
-}
-
 void Writer::number(std::uint32_t field, std::uint64_t value) {
   if (value == 0) return;
-  tag(field, Type::kVarint);
-  varint(value);
+  char bytes[2 * kMaxVarint];
+  char* end = write_tag(bytes, field, Type::kVarint);
+  end = write_varint(end, value);
+  out_.append(bytes, static_cast<std::size_t>(end - bytes));
 }
 
 void Writer::text(std::uint32_t field, std::string_view value) {
   if (value.empty()) return;
-  tag(field, Type::kBytes);
-  varint(value.size());
+  char bytes[2 * kMaxVarint];
+  char* end = write_tag(bytes, field, Type::kBytes);
+  end = write_varint(end, value.size());
+  out_.append(bytes, static_cast<std::size_t>(end - bytes));
   out_.append(value);
 }
 
 std::size_t Writer::open(std::uint32_t field) {
-  tag(field, Type::kBytes);
-  out_.push_back('\0');  // the length, where it fits into one byte: it mostly does
+  char bytes[kMaxVarint + 1];
+  char* end = write_tag(bytes, field, Type::kBytes);
+  *end++ = '\0';  // the length, where it fits into one byte: it mostly does
+  out_.append(bytes, static_cast<std::size_t>(end - bytes));
   return out_.size();
 }
 
 void Writer::close(std::size_t at) {
-  std::uint64_t size = out_.size() - at;
-  char bytes[10];
-  std::size_t n = 0;
-  for (; size >= 0x80; size >>= 7) bytes[n++] = static_cast<char>(size | 0x80);
-  bytes[n++] = static_cast<char>(size);
-  out_.replace(at - 1, 1, bytes, n);
+  const std::size_t size = out_.size() - at;
+  if (size < 0x80) {
+    out_[at - 1] = static_cast<char>(size);
+    return;
+  }
+  char bytes[kMaxVarint];
+  const char* const end = write_varint(bytes, size);
+  out_.replace(at - 1, 1, bytes, static_cast<std::size_t>(end - bytes));
 }
 
 }  // namespace weir::protobuf

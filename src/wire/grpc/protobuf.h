@@ -68,9 +68,6 @@ class Writer {
   void close(std::size_t at);
 
  private:
-  void tag(std::uint32_t field, Type type);
-  void varint(std::uint64_t value);
-
   std::string& out_;
 };
 

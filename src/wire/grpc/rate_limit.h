@@ -76,7 +76,7 @@ Result<Request> read_request(std::string_view bytes);
 struct CurrentLimit {
   std::uint32_t requests_per_unit = 0;
   Unit unit = Unit::kUnknown;
-  std::string name;
+  std::string_view name;  // of the policy's limit: lives as long as the policy
 };
 
 struct DescriptorStatus {
@@ -89,9 +89,10 @@ struct DescriptorStatus {
 struct Response {
   Code overall_code = Code::kOk;
   std::vector<DescriptorStatus> statuses;
-  std::vector<std::pair<std::string, std::string>> headers;   // to the client
-  std::string raw_body;                                       // of a refusal
-  std::vector<std::pair<std::string, std::string>> metadata;  // dynamic metadata, all text
+  // Names are static text.
+  std::vector<std::pair<std::string_view, std::string>> headers;   // to the client
+  std::string raw_body;                                            // of a refusal
+  std::vector<std::pair<std::string_view, std::string>> metadata;  // dynamic metadata, all text
 };
 
 void append_response(std::string& out, const Response& response);
