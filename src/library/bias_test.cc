@@ -89,10 +89,10 @@ TEST(BiasThreads, LoseNothingInAHandOver) {
         count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
         bias.leave();
         ++added;
-        started.store(true, std::memory_order_relaxed);
+        started = true;  // as a lock would: whoever sees it may revoke
       }
     });
-    while (!started.load(std::memory_order_relaxed)) std::this_thread::yield();
+    while (!started) std::this_thread::yield();
     for (int i = 0; i < round % 200; ++i) std::atomic_signal_fence(std::memory_order_seq_cst);
     bias.revoke();
     const int seen = count.load(std::memory_order_relaxed);
