@@ -23,6 +23,12 @@ bool client_may_omit(const Attribute& attribute) {
          attribute.kind == Kind::kQuery || attribute.kind == Kind::kMessagePointer;
 }
 
+bool counts_messages(const Limit& limit) {
+  return limit.match &&
+         std::any_of(limit.match->conditions.begin(), limit.match->conditions.end(),
+                     [](const Condition& one) { return one.attribute.kind == Kind::kMessage; });
+}
+
 // Whether only callers of an API send it, never a request through the gateway.
 bool only_from_apis(const Attribute& attribute) {
   return attribute.kind == Kind::kDeclared || attribute.kind == Kind::kDomain;
@@ -211,6 +217,13 @@ class Doubts {
         std::any_of(limit.numbers.begin(), limit.numbers.end(),
                     [](const Numbers& n) { return algorithm_of(n) == Algorithm::kConcurrency; });
     if (!flight) return;
+    if (counts_messages(limit)) {
+      reader_.doubt(place_of(node, "algorithm"),
+                    name +
+                        " counts messages in flight, and nobody can say when one has ended: each "
+                        "counts for its timeout",
+                    "limit open connections (without `message`), or take another algorithm");
+    }
     // Forward-auth answers proxies alone; behind a gateway they are those in front of it.
     const bool asks = policy_.api && !policy_.gateway && !policy_.identity.trusted_proxies.empty();
     std::string where;

@@ -14,11 +14,11 @@ import subprocess
 import threading
 import unittest
 
+import browser
 import harness
-from websocket_peer import BINARY, CLOSE, PING, PONG, TEXT, WebSocket, frame
+from websocket_peer import CLOSE, PING, PONG, TEXT, WebSocket, frame
 
 NODE_MODULES = harness.ROOT / "build" / "node" / "node_modules"
-CHROMIUM = shutil.which("chromium")
 
 POLICY = """
 store: {{ url: "{store}", timeout: 5s, instances: 1, deny_cache: 0s }}
@@ -191,6 +191,31 @@ class Connections(WebSocketTest):
         self.assertIn(b"Retry-After: ", clients[2].head)
         clients[0].send(*map(query, range(20)))
         self.assertEqual(clients[0].answers(20), list(map(query, range(20))))
+
+
+    def test_open_connections_are_counted_while_they_are_open(self):
+        listen = harness.free_port()
+        self.serve(f"""
+            identity: {{ trust_clients: true }}
+            limits:
+              - name: open
+                match: {{ path: /ws }}
+                key: [user]
+                missing: deny
+                algorithm: concurrency
+                limit: 2
+                timeout: 1h
+              - {{ name: query, match: {{ message: query }}, algorithm: token_bucket, rate: 1/h,
+                   burst: 1 }}
+            gateway: {{ listen: "127.0.0.1:{listen}", upstream: "http://127.0.0.1:{self.demo()}" }}
+            """)
+        clients = [self.connect(listen, X_User_Id="7") for _ in range(3)]
+        self.assertEqual([client.status for client in clients], [101, 101, 429])
+        self.assertIn(b"too many requests at once", clients[2].body())
+        self.assertEqual(self.connect(listen, X_User_Id="8").status, 101)
+        clients[1].close()
+        harness.until(lambda: self.connect(listen, X_User_Id="7").status == 101,
+                      "the place of a closed connection is free")
 
 
 class Embedded(WebSocketTest):
@@ -379,20 +404,17 @@ class Page(http.server.BaseHTTPRequestHandler):
         pass
 
 
-@unittest.skipUnless(CHROMIUM, "chromium is not installed: ./dev setup")
-class Browser(WebSocketTest):
+@unittest.skipUnless(browser.is_there(), "chromium is not installed: ./dev setup")
+class Chromium(WebSocketTest):
     def test_chromium_is_told_of_refusals_and_stays_connected(self):
         weir = self.gateway()
         with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
             server.told = None
             threading.Thread(target=server.serve_forever, daemon=True).start()
             self.addCleanup(server.shutdown)
-            browser = self.start(
-                CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-                "--no-first-run", "--disable-background-networking",
-                f"--user-data-dir={self.folder}/profile", "--remote-debugging-port=0",
-                f"http://127.0.0.1:{server.server_port}/?127.0.0.1:{weir.listen}")
-            told = harness.until(lambda: server.told, f"the page tells:\n{browser.output}")
+            page = browser.Browser(self)
+            page.open(f"http://127.0.0.1:{server.server_port}/?127.0.0.1:{weir.listen}")
+            told = harness.until(lambda: server.told, "the page tells")
         self.assertEqual((told["code"], told["clean"], told["extensions"]), (1000, True, ""))
         echoes = self.expect_twelve(told["answers"])
         self.assertEqual([e["type"] for e in echoes[-2:]], ["ping", "interrupt"])

@@ -64,6 +64,12 @@ class WebSocket:
             size = struct.unpack("!Q", self.stream.read(8))[0]
         return head[0] & 0x0f, self.stream.read(size)
 
+    def body(self):
+        """What stands behind the head of a refusal, up to its Content-Length."""
+        length = [line.split(b":")[1] for line in self.head.split(b"\r\n")
+                  if line.lower().startswith(b"content-length:")]
+        return self.stream.read(int(length[0]))
+
     def answers(self, count):
         """The next messages, read as JSON."""
         return [json.loads(self.receive()[1]) for _ in range(count)]
