@@ -12,6 +12,7 @@ const Charts = (() => {
 
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
   const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+  const clock = (t) => new Date(t * 1000).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
   const value = (_, v) => (v == null ? "–" : compact.format(v));
 
   const line = (label, name, filled) => ({
@@ -34,7 +35,7 @@ const Charts = (() => {
       width: Math.max(element.clientWidth, 200),
       height: HEIGHT,
       series: [{ value: "{HH}:{mm}:{ss}" }, ...series],
-      axes: [axis(), axis({ size: 48, values: (_, ticks) => ticks.map((t) => compact.format(t)) })],
+      axes: [axis({ space: 70, values: (_, ticks) => ticks.map(clock) }), axis({ size: 48, values: (_, ticks) => ticks.map((t) => compact.format(t)) })],
       scales: { x: { range: (_, low) => [Math.max(end - HOUR, Math.min(low ?? end, end - LEAST_SPAN)), end] },
         y: { range: (_, low, high) => [0, Math.max(high * 1.1, 1)] } },
       cursor: { drag: { setScale: false } },

@@ -120,10 +120,15 @@ std::string right(std::string_view text, std::size_t columns) {
   return std::string(columns - width(kept), ' ') + kept;
 }
 
-// Two ends of a line, with what is between them blank.
+// The two ends of a line, with what is between them blank. The first is never cut for the second,
+// of which the last part is what tells.
 std::string spread(std::string_view begin, std::string_view end, std::size_t columns) {
-  const std::size_t room = columns > width(end) + 1 ? columns - width(end) - 1 : 0;
-  return cut(left(begin, room) + ' ' + std::string(end), columns);
+  const std::size_t room = columns > width(begin) + 2 ? columns - width(begin) - 2 : 0;
+  while (width(end) > room && !end.empty()) {
+    end.remove_prefix(std::max<std::size_t>(utf8_length(end), 1));
+  }
+  return cut(left(begin, columns - width(end) - (end.empty() ? 0 : 1)) + ' ' + std::string(end),
+             columns);
 }
 
 // The last hour in twelve columns of five minutes.

@@ -70,6 +70,15 @@ TEST(TopScreen, TellsWhatAPersonWantsToKnow) {
             "login                                12      50%     4.0%     9.8s             █");
 }
 
+TEST(TopScreen, CutsTheNameOfTheFileAndNotTheState) {
+  const auto long_name = parse_json(
+      R"({"ready":false,"policy":{"file":"/srv/a/folder/with/a/rather/long/name/weir.yaml","generation":2}})");
+  const auto lines = top_screen(*long_name, {.where = "127.0.0.1:9090", .trouble = "gone"});
+  EXPECT_EQ(width(lines[0]), 80u);
+  EXPECT_NE(lines[0].find("NOT CONNECTED"), std::string::npos);
+  EXPECT_TRUE(lines[0].ends_with("/weir.yaml gen 2")) << lines[0];
+}
+
 TEST(TopScreen, SortsAndFilters) {
   EXPECT_EQ(order({}), "per_ip login quiet");
   EXPECT_EQ(order({.sort = TopSort::kRefused}), "login per_ip quiet");

@@ -135,7 +135,7 @@ class Dashboard(harness.SystemTest):
         self.addCleanup(clock.close)
         client = harness.Client(self.api)
         self.addCleanup(client.close)
-        start = 1_767_340_800
+        start = 1_893_499_200  # later than any clock that the program may have begun with
         for step in range(121):
             now = (start + step * 30) * 1_000_000_000
             clock.set(now, now)
@@ -158,8 +158,6 @@ class Dashboard(harness.SystemTest):
         self.wait(lambda: self.page.run(
             "return document.querySelectorAll('svg.spark rect.d').length") > 15, "bars of refusals")
         self.picture("dashboard-light")
-        self.page.set_media(dark=True)
-        self.picture("dashboard-dark")
 
     def test_fits_a_phone_and_the_dark(self):
         self.begin(width=390, height=844, dark=True)

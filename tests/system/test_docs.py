@@ -55,6 +55,16 @@ class Readme(harness.SystemTest):
             for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", document.read_text()):
                 self.assertTrue((document.parent / link).exists(), f"{document.name}: {link}")
 
+    def test_every_weir_command_of_the_dashboards_page_works(self):
+        commands = shown_commands("docs/dashboard.md")
+        self.assertEqual([c.split()[1] for c in commands], ["top", "keys"])
+        admin = harness.free_port()
+        self.serve(f"limits: []\nadmin: {{ listen: 127.0.0.1:{admin} }}\n")
+        for command in commands:
+            words = shlex.split(command.replace(":9090", f":{admin}"))[1:]
+            looked = self.weir(*words)
+            self.assertEqual(looked.wait(), 0, looked.output)
+
 
 if __name__ == "__main__":
     harness.main()

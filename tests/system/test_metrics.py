@@ -145,7 +145,7 @@ class Metrics(harness.SystemTest):
         found = samples(self.page().text)
         self.assertEqual(
             found['weir_decisions_total{limit="by_user",outcome="denied",source="fail_closed"}'], 1)
-        self.assertEqual(found['weir_store_seconds_count{op="charge"}'], 1)
+        self.assertGreaterEqual(found['weir_store_seconds_count{op="charge"}'], 1)
 
     def test_a_shadow_limit_is_counted_and_refuses_nothing(self):
         self.begin(burst=100)
@@ -201,7 +201,7 @@ class Scrapes(harness.SystemTest):
             began = time.perf_counter()
             page = harness.get(admin, "/metrics")
             took.append(time.perf_counter() - began)
-        self.assertEqual(page.text.count('outcome="denied"'), 1000)
+        self.assertEqual(page.text.count('outcome="denied",source'), 1000)
         print(f"a scrape of 1,000 active limits of 10,000: {min(took) * 1000:.1f} ms, "
               f"{len(page.body) / 1e6:.1f} MB")
         # WHY so wide: this is a build without optimisation, on a machine that does much else.

@@ -1,0 +1,81 @@
+"""Logs: nothing for single requests by default; refusals when asked for, so many a second, in logfmt
+or JSON, with no more of a client than the policy lets be told."""
+
+import json
+
+import harness
+
+POLICY = """
+limits:
+  - {{ name: per_ip, key: [ip], algorithm: token_bucket, rate: 1/h, burst: 1 }}
+identity: {{ trust_clients: true }}
+gateway: {{ listen: 127.0.0.1:{listen}, upstream: http://127.0.0.1:{upstream} }}
+{more}
+"""
+HEADERS = {"X-Request-Id": "r-\u00e9\"1", "X-User-Id": "ann", "Authorization": "Bearer s3cret",
+           "Cookie": "session=s3cret"}
+
+
+class Logs(harness.SystemTest):
+    def begin(self, more=""):
+        self.listen = harness.free_port()
+        self.program = self.serve(POLICY.format(listen=self.listen, upstream=self.upstream(),
+                                                more=more))
+
+    def refuse(self, count):
+        client = harness.Client(self.listen)
+        headers = {name: value.encode("utf-8") for name, value in HEADERS.items()}
+        for _ in range(count + 1):
+            client.get("/a/b?secret=s3cret", headers)
+        client.close()
+
+    def lines(self):
+        self.program.stop()
+        return [line for line in self.program.lines if "refused" in line]
+
+    def test_single_requests_are_not_logged_by_default(self):
+        self.begin()
+        self.refuse(5)
+        self.assertEqual(self.lines(), [])
+
+    def test_a_refusal_has_its_limit_key_attributes_and_request_id(self):
+        self.begin("log: { denials: 100 }")
+        self.refuse(1)
+        [line] = self.lines()
+        for part in ('level=info msg="refused"', 'limit="per_ip"', 'key="ip=127.0.0.1"',
+                     'source="memory"', 'method="GET"', 'path="/a/b"', 'user="ann"',
+                     'request_id="r-\u00e9\\"1"', 'ip="127.0.0.1"', 'retry_after="'):
+            self.assertIn(part, line)
+        self.assertNotIn("s3cret", line)
+
+    def test_json_is_json_and_hashed_keys_tell_nobody(self):
+        self.begin("log: { denials: 100, format: json }\nmetrics: { keys: hashed }")
+        self.refuse(2)
+        lines = [json.loads(line) for line in self.lines()]
+        self.assertEqual(len(lines), 2)
+        self.assertEqual((lines[0]["msg"], lines[0]["limit"]), ("refused", "per_ip"))
+        self.assertEqual(lines[0]["key"], lines[1]["key"])
+        self.assertRegex(lines[0]["key"], "^#[0-9a-f]{16}$")
+        self.assertNotIn("ip", lines[0])
+        self.assertNotIn("user", lines[0])
+
+    def test_no_more_lines_a_second_than_asked_for_and_the_rest_is_counted(self):
+        clock_path = self.folder / "clock"
+        self.listen = harness.free_port()
+        path = self.write("weir.yaml", POLICY.format(listen=self.listen, upstream=self.upstream(),
+                                                     more="log: { denials: 3 }"))
+        self.program = self.weir("serve", "-c", path, "--test-clock", clock_path)
+        self.program.wait_for("ready")
+        clock = harness.TestClock(clock_path)
+        self.addCleanup(clock.close)
+        clock.set(5_000_000_000)
+        self.refuse(20)
+        clock.set(6_000_000_000)
+        self.refuse(0)
+        lines = self.lines()
+        self.assertEqual(len(lines), 4)
+        self.assertIn('left_out="17"', lines[-1])
+
+
+if __name__ == "__main__":
+    harness.main()
