@@ -223,7 +223,7 @@ function sortBy(button) {
 
 function keyRow(one) {
   const look = element("button", { type: "button", "aria-label": `Look at ${one.key} of ${one.limit}` }, "Look");
-  look.dataset.look = JSON.stringify([one.limit, one.values]);
+  look.dataset.look = JSON.stringify([one.limit, one.values, one.attributes]);
   look.disabled = one.values.length === 0;
   if (look.disabled) look.title = "metrics.keys does not let keys be shown";
   const more = one.error > 0 ? element("small", {}, ` (at most ${compact.format(one.error)} too many)`) : "";
@@ -245,8 +245,8 @@ function showKeys(keys) {
 
 let looked = null;
 
-async function look(limit, values) {
-  looked = { limit, values };
+async function look(limit, values, attributes) {
+  looked = { limit, values, attributes };
   $("key-dialog-title").textContent = `${values.join(", ")} in ${limit}`;
   $("key-answer").replaceChildren("asking …");
   if (!$("key-dialog").open) $("key-dialog").showModal();
@@ -319,7 +319,8 @@ function listen() {
   });
   $("key-reset").addEventListener("click", () => tell(ask(looked.path, { method: "DELETE" }), () => "Reset: the key is fresh."));
   $("key-ban").addEventListener("click", () => {
-    const body = JSON.stringify({ limit: looked.limit, key: looked.values, for: $("ban-for").value });
+    const match = Object.fromEntries(looked.attributes.map((name, i) => [name, looked.values[i]]).filter(([name]) => name));
+    const body = JSON.stringify({ match, for: $("ban-for").value });
     tell(ask("v1/bans", { method: "POST", body, headers: { "Content-Type": "application/json" } }), () => `Banned for ${$("ban-for").value}.`);
   });
   $("show-policy").addEventListener("click", async () => {

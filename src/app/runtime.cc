@@ -148,8 +148,13 @@ void Runtime::add_gauges() {
                           }
                         });
   if (!store_.memory) return;
-  registry_.gauge("weir_keys", "Counters held in the memory store.", {},
-                  [this] { return static_cast<double>(store_.memory->keys()); });
+  registry_.family_from("weir_keys", "Counters held in the memory store, by limit.",
+                        metrics::Type::kGauge,
+                        [this](const metrics::Snapshot&, metrics::TextWriter& out) {
+                          for (const auto& [limit, keys] : keys_by_limit()) {
+                            out.gauge({{"limit", limit}}, static_cast<double>(keys));
+                          }
+                        });
   registry_.counter_from("weir_evictions_total",
                          "Counters forgotten although not fresh: store.max_keys was reached.",
                          [this] { return store_.memory->evictions(); });

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -76,6 +77,7 @@ class Runtime {
   // What the admin listener tells of the program (runtime_about.cc).
   admin::About about() const;
   admin::StoreState store_state() const;
+  std::map<std::string, std::uint64_t> keys_by_limit() const;
   std::vector<std::pair<std::string, std::uint64_t>> inside() const;
 
   SystemClock system_clock_;

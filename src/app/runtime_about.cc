@@ -50,6 +50,16 @@ admin::StoreState Runtime::store_state() const {
   return state;
 }
 
+// A limit's tiers, overrides and pairs of numbers have counters of their own
+// (engine/compiled_policy).
+std::map<std::string, std::uint64_t> Runtime::keys_by_limit() const {
+  std::map<std::string, std::uint64_t> keys;
+  for (const auto& [counter, count] : store_.memory->keys_by_counter()) {
+    keys[counter.substr(0, counter.find_first_of("@#"))] += count;
+  }
+  return keys;
+}
+
 std::vector<std::pair<std::string, std::uint64_t>> Runtime::inside() const {
   std::vector<std::pair<std::string, std::uint64_t>> figures = {
       {"resident_bytes", resident_bytes()},

@@ -130,7 +130,7 @@ std::vector<DeniedKey> DeniedKeys::top() const {
     key.limit = entry.limit;
     key.shown = show(entry);
     const bool plain = !hashed_.load(std::memory_order_relaxed);
-    if (plain && entry.key.size() < kMaxKeyBytes) key.values = key_values(entry.key);
+    if (plain && entry.key.size() < kMaxKeyBytes) key.parts = key_parts(entry.key);
     key.count = entry.count;
     key.error = entry.error;
   }

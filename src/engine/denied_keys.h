@@ -22,6 +22,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/keyed_hash.h"
@@ -32,8 +33,9 @@ namespace weir::engine {
 
 struct DeniedKey {
   std::string limit;
-  std::string shown;                // for people: "ip=203.0.113.5", or "#" and a hash
-  std::vector<std::string> values;  // of the key, where they may be shown
+  std::string shown;  // for people: "ip=203.0.113.5", or "#" and a hash
+  // Its attributes and their values, where they may be shown.
+  std::vector<std::pair<std::string, std::string>> parts;
   std::uint64_t count = 0;
   std::uint64_t error = 0;
 };

@@ -42,7 +42,8 @@ TEST_F(Counting, TellsTheMostRefusedFirstAndExactlyWhileThereIsRoom) {
   EXPECT_EQ(top[0].shown, "user=bob");
   EXPECT_EQ(top[0].count, 5u);
   EXPECT_EQ(top[1].limit, "query");
-  EXPECT_EQ(top[1].values, (std::vector<std::string>{"ann"}));
+  ASSERT_EQ(top[1].parts.size(), 1u);
+  EXPECT_EQ(top[1].parts[0], std::make_pair(std::string("user"), std::string("ann")));
   EXPECT_EQ(top[2].count, 3u);
   EXPECT_EQ(keys_.error(), 0u);
 }
@@ -100,7 +101,7 @@ TEST_F(Counting, ShowsHashesInPlaceOfKeysWhereTold) {
   EXPECT_EQ(top[0].shown.size(), 17u);
   EXPECT_EQ(top[0].shown[0], '#');
   EXPECT_NE(top[0].shown, top[1].shown);
-  EXPECT_TRUE(top[0].values.empty());
+  EXPECT_TRUE(top[0].parts.empty());
 }
 
 TEST_F(Counting, CountsNothingWhereKeysAreOff) {

@@ -86,18 +86,18 @@ std::string readable_key(std::string_view encoded) {
   return out;
 }
 
-std::vector<std::string> key_values(std::string_view encoded) {
-  std::vector<std::string> values;
+std::vector<std::pair<std::string, std::string>> key_parts(std::string_view encoded) {
+  std::vector<std::pair<std::string, std::string>> parts;
   while (!encoded.empty()) {
-    std::string& value = values.emplace_back();
+    auto& [name, value] = parts.emplace_back();
     if (encoded[0] == '-') {
       encoded.remove_prefix(1);
       continue;
     }
-    take_netstring(encoded);  // the attribute's name
+    name = take_netstring(encoded);
     value = take_netstring(encoded);
   }
-  return values;
+  return parts;
 }
 
 KeySpec::KeySpec(const std::vector<policy::KeyPart>& parts, const policy::Policy& policy)

@@ -15,6 +15,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/request_view.h"
@@ -29,9 +30,9 @@ void append_printable(std::string& out, std::string_view text);
 // REQUIRES: KeySpec::append wrote it.
 std::string readable_key(std::string_view encoded);
 
-// The values of an encoded key, in their order; a missing part is empty.
-// REQUIRES: KeySpec::append wrote it.
-std::vector<std::string> key_values(std::string_view encoded);
+// The parts of an encoded key, in their order: the attribute that was present, and its value; both
+// empty where none was. REQUIRES: KeySpec::append wrote it.
+std::vector<std::pair<std::string, std::string>> key_parts(std::string_view encoded);
 
 class KeySpec {
  public:

@@ -130,8 +130,10 @@ void write_keys(Json& json, const std::vector<KeyFigures>& keys) {
   for (const KeyFigures& one : keys) {
     json.open('{').key("limit").text(one.key.limit);
     json.key("key").text(one.key.shown);
-    json.key("values").open('[');
-    for (const std::string& value : one.key.values) json.text(value);
+    json.key("attributes").open('[');
+    for (const auto& [name, value] : one.key.parts) json.text(name);
+    json.close(']').key("values").open('[');
+    for (const auto& [name, value] : one.key.parts) json.text(value);
     json.close(']');
     json.key("denied").integer(one.key.count);
     json.key("error").integer(one.key.error);

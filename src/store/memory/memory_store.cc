@@ -113,6 +113,10 @@ class MemoryStore::Request {
     return place.step.verdict;
   }
 
+  // Whether the counter was not there, and the call is one that makes it.
+  bool is_new(std::size_t i) const { return places_[i].written == nullptr && charges_[i].cost > 0; }
+  const Hash128& id(std::size_t i) const { return places_[i].id; }
+
   // What the call would be answered alone, though it is not charged.
   Verdict leave(std::size_t i) {
     const Place& place = places_[i];
@@ -292,6 +296,9 @@ Admission MemoryStore::charge_locked(std::span<const Charge> charges, std::span<
   }
   for (std::size_t i = 0; i < charges.size(); ++i) {
     answers[i] = Answer{admitted ? request.commit(i) : request.leave(i)};
+    if (admitted && answers[i].verdict.allowed() && request.is_new(i)) {
+      sample_.add(request.id(i), charges[i].counter);
+    }
   }
   return Admission{admitted, request.now()};
 }
@@ -336,6 +343,13 @@ std::size_t MemoryStore::sweep(Instant now) {
     dropped += shards_[i].drop_fresh(time_.now(), Shard::kAll);
   }
   return dropped;
+}
+
+std::map<std::string, std::uint64_t> MemoryStore::keys_by_counter() {
+  return sample_.count([this](const Hash128& id) {
+    const std::lock_guard lock(shard_of(id).mutex);
+    return table_of(id).find(id) != nullptr || shard_of(id).find(id) != Shard::kNone;
+  });
 }
 
 std::size_t MemoryStore::keys_in_slots() {

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -23,6 +24,7 @@
 
 #include "base/keyed_hash.h"
 #include "store/memory/high_water.h"
+#include "store/memory/key_sample.h"
 #include "store/memory/once_book.h"
 #include "store/memory/rule_book.h"
 #include "store/memory/shard.h"
@@ -104,6 +106,8 @@ class MemoryStore final : public Store {
 
   // Counters held, those not yet dropped though fresh included.
   std::size_t keys() const { return budget_.entries.load(std::memory_order_relaxed); }
+  // The same by counter: exact up to KeySample::kMost keys, else an estimate.
+  std::map<std::string, std::uint64_t> keys_by_counter();
   // Of these, the token buckets that calls find without a lock.
   std::size_t keys_in_slots();
   // Counters forgotten though they were not fresh.
@@ -145,6 +149,7 @@ class MemoryStore final : public Store {
   std::optional<LineSpace> lines_;
   std::unique_ptr<SlotTable[]> tables_;
   std::unique_ptr<Shard[]> shards_;
+  KeySample sample_;
 };
 
 inline std::optional<MemoryStore::QuickRule> MemoryStore::QuickRule::of(const limit::Rule& rule) {
