@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "app/changes.h"
 #include "app/command_line.h"
 #include "app/demo.h"
 #include "app/serve.h"
@@ -20,6 +21,10 @@ struct Run {
   int operator()(const weir::app::DemoOptions& options) const { return run_demo(options); }
   int operator()(const weir::app::TopOptions& options) const { return run_top(options); }
   int operator()(const weir::app::KeysOptions& options) const { return run_keys(options); }
+  int operator()(const weir::app::SetOptions& options) const { return run_set(options); }
+  int operator()(const weir::app::GetOptions& options) const { return run_get(options); }
+  int operator()(const weir::app::ResetOptions& options) const { return run_reset(options); }
+  int operator()(const weir::app::BanOptions& options) const { return run_ban(options); }
 };
 
 }  // namespace

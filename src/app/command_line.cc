@@ -16,13 +16,25 @@ examples:
   weir validate weir.yaml
   weir validate weir.yaml --explain 'POST /login from 203.0.113.7 user=42'
   weir top --url http://127.0.0.1:9090
+  weir set login --key 203.0.113.7 burst=50 --for 1h
+  weir ban ip=203.0.113.0/24 --for 1d
 
 exit codes: 0 right, 1 failed while running, 2 wrong usage or policy)";
 
 void add_serve(CLI::App& app, ServeOptions& options) {
   CLI::App* serve = app.add_subcommand("serve", "run the listeners that a policy names");
   auto* file =
-      serve->add_option("-c,--config", options.policy_file, "the policy file")->type_name("FILE");
+      serve
+          ->add_option("-c,--config", options.policy_file,
+                       "the policy file, or where it is kept: etcd://HOST/KEY, redis://HOST/KEY")
+          ->type_name("FILE");
+  serve
+      ->add_option(
+          "--last-good", options.last_good,
+          "the file for a copy of a policy from etcd or Redis, to start from while they are "
+          "away; default: below $STATE_DIRECTORY or ~/.cache/weir")
+      ->type_name("FILE")
+      ->needs(file);
   auto* upstream =
       serve->add_option("--upstream", options.upstream, "without a file: the service to guard")
           ->type_name("URL")
@@ -88,6 +100,48 @@ void add_keys(CLI::App& app, KeysOptions& options) {
   keys->add_flag("--json", options.json, "as JSON");
 }
 
+void add_set(CLI::App& app, SetOptions& options) {
+  CLI::App* set =
+      app.add_subcommand("set", "change a limit, or one key of it, while it is in force");
+  set->add_option("LIMIT", options.limit, "the limit's name; '' for the policy as a whole")
+      ->required();
+  set->add_option("FIELDS", options.fields,
+                  "what to set: rate=5/s burst=50, mode=shadow; of a key also unlimited=true, "
+                  "tier=NAME")
+      ->type_name("NAME=VALUE");
+  set->add_option("--key", options.key, "the key's values, each with a --key of its own")
+      ->type_name("VALUE")
+      ->allow_extra_args(false);
+  set->add_option("--for", options.lasts,
+                  "for how long, such as 1h; else until it is changed again")
+      ->type_name("DURATION");
+  set->add_flag("--remove", options.remove, "take the change back");
+  add_admin(*set, options.admin);
+}
+
+void add_looks(CLI::App& app, GetOptions& get_options, ResetOptions& reset_options) {
+  CLI::App* get =
+      app.add_subcommand("get", "what one key has left; without a limit, what was changed");
+  get->add_option("LIMIT", get_options.limit, "the limit's name");
+  get->add_option("KEY", get_options.key, "the key's values");
+  add_admin(*get, get_options.admin);
+  CLI::App* reset = app.add_subcommand("reset", "make one key fresh again");
+  reset->add_option("LIMIT", reset_options.limit, "the limit's name")->required();
+  reset->add_option("KEY", reset_options.key, "the key's values");
+  add_admin(*reset, reset_options.admin);
+}
+
+void add_ban(CLI::App& app, BanOptions& options) {
+  CLI::App* ban =
+      app.add_subcommand("ban", "refuse clients, for a while or until it is taken back");
+  ban->add_option("MATCH", options.match, "who: ip=203.0.113.0/24, user=42, header.x-id=7")
+      ->type_name("NAME=VALUE")
+      ->required();
+  ban->add_option("--for", options.lasts, "for how long, such as 1h")->type_name("DURATION");
+  ban->add_flag("--remove", options.remove, "take the ban back");
+  add_admin(*ban, options.admin);
+}
+
 // What CLI11 cannot say of options that depend on each other.
 std::string check_serve(const ServeOptions& options) {
   if (options.policy_file.empty() && options.upstream.empty()) {
@@ -123,8 +177,15 @@ Command parse_command_line(int argc, const char* const* argv) {
   DemoOptions demo;
   TopOptions top;
   KeysOptions keys;
+  SetOptions set;
+  GetOptions get;
+  ResetOptions reset;
+  BanOptions ban;
   add_serve(app, serve);
   add_validate(app, validate);
+  add_set(app, set);
+  add_looks(app, get, reset);
+  add_ban(app, ban);
   app.add_subcommand("demo", "a tiny HTTP and WebSocket echo service to try things on")
       ->add_option("--listen", demo.listen, "where to listen")
       ->type_name("ADDR")
@@ -156,6 +217,10 @@ Command parse_command_line(int argc, const char* const* argv) {
   if (app.got_subcommand("validate")) return validate;
   if (app.got_subcommand("top")) return top;
   if (app.got_subcommand("keys")) return keys;
+  if (app.got_subcommand("set")) return set;
+  if (app.got_subcommand("get")) return get;
+  if (app.got_subcommand("reset")) return reset;
+  if (app.got_subcommand("ban")) return ban;
   return demo;
 }
 

@@ -15,7 +15,8 @@ inline constexpr int kExitUsage = 2;
 
 // `weir serve`: with a policy file, or with --upstream and --limit.
 struct ServeOptions {
-  std::string policy_file;
+  std::string policy_file;  // or etcd://..., redis://...
+  std::string last_good;    // file for a copy of a policy from there; empty: the usual place
   std::string upstream;
   std::vector<std::string> limits;
   std::string listen = "127.0.0.1:8080";
@@ -52,6 +53,34 @@ struct KeysOptions {
   bool json = false;
 };
 
+struct SetOptions {
+  AdminOptions admin;
+  std::string limit;                // empty: the policy as a whole
+  std::vector<std::string> key;     // of the limit; empty: the limit itself
+  std::vector<std::string> fields;  // "rate=5/s"
+  std::string lasts;                // "1h"; empty: until it is changed again
+  bool remove = false;
+};
+
+struct GetOptions {
+  AdminOptions admin;
+  std::string limit;  // empty: what has been changed
+  std::vector<std::string> key;
+};
+
+struct ResetOptions {
+  AdminOptions admin;
+  std::string limit;
+  std::vector<std::string> key;
+};
+
+struct BanOptions {
+  AdminOptions admin;
+  std::vector<std::string> match;  // "ip=203.0.113.7"
+  std::string lasts;
+  bool remove = false;
+};
+
 // Nothing left to do: --help, --version, or a mistake. `text` goes to standard output when the
 // code is 0, else to standard error.
 struct Finished {
@@ -59,8 +88,8 @@ struct Finished {
   std::string text;
 };
 
-using Command =
-    std::variant<Finished, ServeOptions, ValidateOptions, DemoOptions, TopOptions, KeysOptions>;
+using Command = std::variant<Finished, ServeOptions, ValidateOptions, DemoOptions, TopOptions,
+                             KeysOptions, SetOptions, GetOptions, ResetOptions, BanOptions>;
 
 Command parse_command_line(int argc, const char* const* argv);
 

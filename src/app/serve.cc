@@ -85,7 +85,7 @@ int run_serve(const ServeOptions& options) {
     if (!opened) return fail(opened.error());
     source = std::move(*opened);
   }
-  LivePolicy live(control, std::move(source));
+  LivePolicy live(control, std::move(source), options.last_good);
   std::optional<policy::Policy> policy = load(options, live);
   if (!policy) return kExitUsage;
   auto runtime = Runtime::open(std::move(*policy), options, live);

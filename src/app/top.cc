@@ -13,6 +13,14 @@
 #include "tools/top_screen.h"
 
 namespace weir::app {
+
+Result<tools::AdminClient> client_for(const AdminOptions& options) {
+  std::string token = options.token;
+  const char* set = ::getenv("WEIR_ADMIN_TOKEN");
+  if (token.empty() && set != nullptr) token = set;
+  return tools::AdminClient::make(options.url, std::move(token));
+}
+
 namespace {
 
 using tools::AdminClient;
@@ -22,13 +30,6 @@ using tools::TopView;
 int fail(const Error& error) {
   std::fprintf(stderr, "weir: %s\n", error.message.c_str());
   return error.code == ErrorCode::kInvalid ? kExitUsage : kExitFailed;
-}
-
-Result<AdminClient> client_for(const AdminOptions& options) {
-  std::string token = options.token;
-  const char* set = ::getenv("WEIR_ADMIN_TOKEN");
-  if (token.empty() && set != nullptr) token = set;
-  return AdminClient::make(options.url, std::move(token));
 }
 
 Result<boost::json::value> ask_stats(const AdminClient& client) {

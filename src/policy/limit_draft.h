@@ -27,6 +27,9 @@ struct LimitDraft {
   std::optional<Entry> overrides;
 };
 
+// One entry of `limits`, whole.
+void read_limit(Reader& reader, const Entry& entry, const Scope& scope, Limit& out);
+
 void read_tiers(Reader& reader, LimitDraft& draft);
 void read_overrides(Reader& reader, LimitDraft& draft);
 

@@ -205,6 +205,8 @@ const std::vector<KeyDoc>& limit_keys() {
   return kKeys;
 }
 
+}  // namespace
+
 void read_limit(Reader& reader, const Entry& entry, const Scope& scope, Limit& out) {
   if (read_mapping(reader, entry) == nullptr) return;
   LimitDraft draft(scope, out);
@@ -219,8 +221,6 @@ void read_limit(Reader& reader, const Entry& entry, const Scope& scope, Limit& o
   read_tiers(reader, draft);
   read_overrides(reader, draft);
 }
-
-}  // namespace
 
 void read_limits(Reader& reader, const Entry& entry, Policy& out) {
   const Scope scope{out.attributes, out.identity};

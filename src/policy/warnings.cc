@@ -4,6 +4,7 @@
 
 #include "limit/rule.h"
 #include "policy/address.h"
+#include "policy/overshadowed.h"
 
 namespace weir::policy {
 namespace {
@@ -100,6 +101,7 @@ class Doubts {
       const Node& node = *entry->value->items[i];
       if (node.kind == Node::Kind::kMapping) limit(policy_.limits[i], node);
     }
+    overshadowed(entry->value->items);
   }
 
   void identity() {
@@ -237,6 +239,18 @@ class Doubts {
                   name + " does not apply to what is asked through " + where +
                       ": nobody could say there when a call has ended",
                   "ask through the gateway or POST /v1/check, or take another algorithm");
+  }
+
+  void overshadowed(const std::vector<NodePtr>& nodes) {
+    const auto found = find_overshadowed(policy_.limits);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      if (!found[i]) continue;
+      const std::string other = quote(policy_.limits[*found[i]].name);
+      reader_.doubt(place_of(*nodes[i], "name"),
+                    "limit " + quote(policy_.limits[i].name) + " can never fire: limit " + other +
+                        " meets the same requests, counts them by the same key, and is as strict",
+                    "leave one of them out, or give them different numbers");
+    }
   }
 
   void key(const Limit& limit, const Node& node, const std::string& name) {

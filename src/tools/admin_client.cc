@@ -1,9 +1,11 @@
 #include "tools/admin_client.h"
 
 #include <netdb.h>
+#include <pwd.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 #include <memory>
 
@@ -64,6 +66,17 @@ bool receive_all(int fd, std::string& into) {
   return false;
 }
 
+// Who calls, for weir's log: "alice@host".
+std::string actor() {
+  char host[256] = "";
+  ::gethostname(host, sizeof host - 1);
+  const passwd* user = ::getpwuid(::getuid());
+  std::string name = user == nullptr ? std::to_string(::getuid()) : std::string(user->pw_name);
+  name = name + '@' + host;
+  for (char& c : name) c = c > 0x20 && c < 0x7f ? c : '?';
+  return name;
+}
+
 // What an error answer says, or its status.
 std::string words_of(const AdminAnswer& answer) {
   const auto parsed = parse_json(answer.body.substr(0, answer.body.find_last_of('}') + 1));
@@ -109,6 +122,7 @@ Result<AdminAnswer> AdminClient::ask(std::string_view method, std::string_view t
   std::string request = std::string(method) + " " + std::string(target) + " HTTP/1.1\r\n";
   request += "Host: " + address() + "\r\nConnection: close\r\n";
   if (!token_.empty()) request += "Authorization: Bearer " + token_ + "\r\n";
+  request += "X-Weir-Actor: " + actor() + "\r\n";
   if (!body.empty()) {
     request +=
         "Content-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) + "\r\n";

@@ -5,59 +5,13 @@ import os
 import shutil
 
 import harness
-
-
-class LiveTest(harness.SystemTest):
-    """weir with an api and an admin listener, and a policy that tests rewrite."""
-
-    TOKEN = "test-token"
-
-    def setUp(self):
-        super().setUp()
-        self.api = harness.free_port()
-        self.admin = harness.free_port()
-
-    def policy(self, limits, api=None):
-        return (f"limits: {limits}\n"
-                f"api: {{ listen: 127.0.0.1:{api or self.api} }}\n"
-                f"admin: {{ listen: 127.0.0.1:{self.admin}, token: {self.TOKEN} }}\n")
-
-    @staticmethod
-    def window(limit, name="w"):
-        return (f"[{{ name: {name}, key: [user], algorithm: fixed_window, limit: {limit}, "
-                "window: month }]")
-
-    def check(self, user="a", **more):
-        body = json.dumps({"attributes": {"user": user}, **more})
-        return json.loads(self.call(self.api, "POST", "/v1/check", body).text)
-
-    def call(self, port, method, path, body=None, token=None):
-        headers = {"Authorization": "Bearer " + token} if token else {}
-        client = harness.Client(port)
-        try:
-            return client.request(method, path, headers, body)
-        finally:
-            client.close()
-
-    def control(self, method, path, body=None):
-        """A call of the admin API, with its token; what it answered, as (status, value)."""
-        answer = self.call(self.admin, method, path, body and json.dumps(body), self.TOKEN)
-        return answer.status, json.loads(answer.text)
-
-    def status(self):
-        return json.loads(harness.get(self.admin, "/readyz").text)
-
-    def wait_for_generation(self, generation):
-        harness.until(lambda: self.status()["generation"] == generation,
-                      f"generation {generation} is in force: {self.status()}")
+from live import LiveTest
 
 
 class Reloading(LiveTest):
-    def quota(self):
-        return self.check("look", cost=0)["quota"]
-
-    def wait_for_quota(self, quota):
-        harness.until(lambda: self.quota() == quota, f"a quota of {quota}")
+    def wait_for_generation(self, generation):
+        harness.until(lambda: self.status()["generation"] == generation,
+                      f"generation {generation} is in force: {self.status()}")
 
     def test_a_file_renamed_into_place_is_seen_each_time(self):
         self.serve(self.policy(self.window(10)))

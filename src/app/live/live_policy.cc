@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "app/live/fingerprint.h"
+#include "app/live/last_good.h"
+#include "app/live/remote_store.h"
 #include "base/log.h"
 #include "engine/compiled_policy.h"
 #include "policy/print.h"
@@ -19,29 +21,76 @@ std::vector<std::string> lines_of(const std::vector<policy::Diagnostic>& found) 
 
 }  // namespace
 
-LivePolicy::LivePolicy(net::Loop& control, std::unique_ptr<PolicySource> source)
-    : loop_(control), source_(std::move(source)) {}
+LivePolicy::LivePolicy(net::Loop& control, std::unique_ptr<PolicySource> source,
+                       std::string last_good)
+    : loop_(control),
+      source_(std::move(source)),
+      keeper_(keep_overlay_here()),
+      expiry_(control.executor()) {
+  if (source_ && source_->is_remote()) last_good_.emplace(std::move(last_good), source_->name());
+}
 
 LivePolicy::~LivePolicy() = default;
 
-policy::Loaded LivePolicy::load_first() {
+// What the source has, or the copy of it where the source does not answer.
+Result<policy::PolicyText> LivePolicy::read_first() {
   std::optional<Result<policy::PolicyText>> read;
   source_->read([&read](Result<policy::PolicyText> text) { read = std::move(text); });
   loop_.run_until([&read] { return read.has_value(); });
+  if (*read && last_good_) first_text_ = (*read)->text;
+  if (*read || !last_good_ || read->error().code != ErrorCode::kUnavailable) return *read;
+  auto kept = last_good_->read(source_->name());
+  if (!kept) {
+    return Error{ErrorCode::kIo, read->error().message + "; and " + kept.error().message};
+  }
+  trouble_ = read->error().message + ": started from the last good policy, " + last_good_->file();
+  log::warning("policy: " + trouble_);
+  return kept;
+}
+
+// A place of the fleet's that does not answer is waited for later; a file that is wrong is not.
+std::optional<Error> LivePolicy::load_entries() {
+  auto keeper = open_overlay(loop_, *source_, base_.policy);
+  if (!keeper) return keeper.error();
+  keeper_ = std::move(*keeper);
+  std::optional<Result<overlay::Entries>> kept;
+  keeper_->load([&kept](Result<overlay::Entries> entries) { kept = std::move(entries); });
+  loop_.run_until([&kept] { return kept.has_value(); });
+  if (*kept) {
+    entries_ = std::move(**kept);
+    return std::nullopt;
+  }
+  if (kept->error().code != ErrorCode::kUnavailable) return kept->error();
+  log::warning("policy: what the fleet has changed is not known yet: " + kept->error().message);
+  return std::nullopt;
+}
+
+policy::Loaded LivePolicy::load_first() {
   policy::Loaded loaded;
-  if (!*read) {
-    loaded.mistakes.push_back({source_->name(), {}, read->error().message, "", "", 0});
+  Result<policy::PolicyText> text = read_first();
+  if (!text) {
+    loaded.mistakes.push_back({source_->name(), {}, text.error().message, "", "", 0});
     return loaded;
   }
+  base_.hash = fingerprint(text->text);
+  loaded = policy::load(std::move(*text));
+  if (!loaded.policy) return loaded;
+  base_.policy = *loaded.policy;
+  base_.tree = loaded.tree;
   status_.source = source_->name();
-  status_.hash = fingerprint((*read)->text);
-  loaded = policy::load(std::move(**read));
-  if (loaded.policy) base_ = *loaded.policy;
+  if (const std::optional<Error> error = load_entries()) {
+    loaded.policy.reset();
+    loaded.mistakes.push_back({source_->name(), {}, error->message, "", "", 0});
+    return loaded;
+  }
+  overlay::Applied applied = overlay::apply(base_.policy, *base_.tree, entries_, 0);
+  loaded.policy = applied.policy;
+  now_in_force(base_.hash, std::move(applied), /*news=*/false);
   return loaded;
 }
 
 void LivePolicy::use(const policy::Policy& policy) {
-  base_ = policy;
+  base_.policy = policy;
   status_.source = policy.file;
 }
 
@@ -51,6 +100,7 @@ void LivePolicy::start(Services services) {
     std::lock_guard lock(mutex_);
     status_.generation = 1;
     status_.loaded_at_ns = services_->clock.now().wall_ns;
+    status_.persistent = keeper_->persistent();
   }
   metrics::Registry& registry = services_->registry;
   registry.gauge("weir_config_generation", "How often the policy in force has changed, from 1.", {},
@@ -59,6 +109,9 @@ void LivePolicy::start(Services services) {
                  "Unix time at which the policy in force was loaded.", {},
                  [this] { return static_cast<double>(status().loaded_at_ns) / 1e9; });
   if (!source_) return;
+  if (!first_text_.empty()) last_good_->write(std::exchange(first_text_, {}));
+  keeper_->watch([this](overlay::Entries entries) { take_entries(std::move(entries)); });
+  arm_expiry();
   watch_keys();
   source_->watch([this] { look(); });
   look();  // it may have changed before it was watched
@@ -84,40 +137,67 @@ void LivePolicy::reload(const std::string& cause, Done done) {
 // `watched`: nobody asked; the same text again is no news.
 void LivePolicy::take(Result<policy::PolicyText> text, const std::string& cause, bool watched,
                       const Done& done) {
-  if (!text) return refuse({source_->name() + ": " + text.error().message}, done);
+  const bool away = !text && last_good_ && text.error().code == ErrorCode::kUnavailable;
+  if (watched && away) return;  // it is watched again once it answers
+  if (!text) return refuse({source_->name() + ": " + text.error().message}, cause, done);
+  set_trouble({});
   const std::string hash = fingerprint(text->text);
-  const admin::PolicyStatus before = status();
   if (watched && hash == refused_hash_) return;
-  if (watched && hash == before.hash && refused_hash_.empty()) return;
+  if (watched && hash == base_.hash && refused_hash_.empty()) return;
   refused_hash_ = hash;
+  const std::string copy = last_good_ ? text->text : std::string();
   policy::Loaded loaded = policy::load(std::move(*text));
   for (const std::string& line : lines_of(loaded.warnings)) log::warning(line);
-  if (!loaded.policy) return refuse(lines_of(loaded.mistakes), done);
-  const Result<bool> installed = install_base(std::move(*loaded.policy), hash);
-  if (!installed) return refuse({installed.error().message}, done);
+  if (!loaded.policy) return refuse(lines_of(loaded.mistakes), cause, done);
+  Base base{std::move(*loaded.policy), std::move(loaded.tree), hash};
+  const Result<bool> installed = install(base, entries_, /*news=*/hash != base_.hash);
+  if (!installed) return refuse({installed.error().message}, cause, done);
+  base_ = std::move(base);
+  watch_keys();
   refused_hash_.clear();
+  if (last_good_) last_good_->write(copy);
   count("ok");
-  log::info("reload: " + source_->name() + " is in force, generation " +
-            std::to_string(status().generation) + ", " + hash + ", by: " + cause);
+  const std::string what = source_->name() + " is in force, generation " +
+                           std::to_string(status().generation) + ", " + hash;
+  log::info("reload: " + what + ", by: " + cause);
   done({});
 }
 
-Result<bool> LivePolicy::install_base(policy::Policy base, const std::string& hash) {
-  const Result<bool> installed = services_->install(base);
-  if (!installed) return installed.error();
-  base_ = std::move(base);
-  watch_keys();
-  std::lock_guard lock(mutex_);
-  if (status_.hash != hash) ++status_.generation;
-  status_.hash = hash;
-  status_.loaded_at_ns = services_->clock.now().wall_ns;
-  status_.reasons.clear();
+// Puts the base in force with the entries applied; without them where they cannot be held with it.
+// `news`: it is another policy than the one before.
+Result<bool> LivePolicy::install(const Base& base, const overlay::Entries& entries, bool news) {
+  const std::int64_t now_ns = services_->clock.now().wall_ns;
+  overlay::Applied applied = overlay::apply(base.policy, *base.tree, entries, now_ns);
+  Result<bool> installed = services_->install(applied.policy);
+  if (!installed && applied.in_force > 0) {
+    const std::string reason = installed.error().message;
+    installed = services_->install(base.policy);
+    applied = {base.policy, {"all changes: " + reason}, 0};
+  }
+  if (!installed) return installed;
+  now_in_force(base.hash, std::move(applied), news);
   return true;
+}
+
+void LivePolicy::now_in_force(const std::string& hash, overlay::Applied applied, bool news) {
+  for (const std::string& entry : applied.set_aside) log::warning("set aside: " + entry);
+  std::lock_guard lock(mutex_);
+  if (news) ++status_.generation;
+  status_.hash = hash;
+  status_.changes = applied.in_force;
+  if (services_) status_.loaded_at_ns = services_->clock.now().wall_ns;
+  status_.reasons.clear();
+  set_aside_ = std::move(applied.set_aside);
+}
+
+void LivePolicy::set_trouble(std::string trouble) {
+  std::lock_guard lock(mutex_);
+  trouble_ = std::move(trouble);
 }
 
 // New keys are taken by reading the policy again, since that reads them.
 void LivePolicy::watch_keys() {
-  const auto& jwt = base_.identity.jwt;
+  const auto& jwt = base_.policy.identity.jwt;
   const std::string file = jwt ? jwt->keys : "";
   if (file == keys_file_) return;
   keys_file_ = file;
@@ -134,11 +214,12 @@ void LivePolicy::count(std::string_view result) {
       .add();
 }
 
-void LivePolicy::refuse(std::vector<std::string> reasons, const Done& done) {
+void LivePolicy::refuse(std::vector<std::string> reasons, const std::string& cause,
+                        const Done& done) {
   count("refused");
   for (const std::string& reason : reasons) log::error("reload refused: " + reason);
   log::error("reload refused: the policy of generation " + std::to_string(status().generation) +
-             " stays in force");
+             " stays in force, by: " + cause);
   {
     std::lock_guard lock(mutex_);
     status_.reasons.clear();
@@ -146,13 +227,18 @@ void LivePolicy::refuse(std::vector<std::string> reasons, const Done& done) {
       status_.reasons.push_back("the last reload was refused: " + reason);
     }
   }
-  done({422, "the policy was refused, and the one before it stays in force", "",
-        std::move(reasons)});
+  done(admin::Outcome::refusal(422, "the policy was refused, and the one before it stays in force",
+                               std::move(reasons)));
 }
 
 admin::PolicyStatus LivePolicy::status() const {
   std::lock_guard lock(mutex_);
-  return status_;
+  admin::PolicyStatus status = status_;
+  if (!trouble_.empty()) status.reasons.push_back(trouble_);
+  for (const std::string& entry : set_aside_) {
+    status.reasons.push_back("a change is set aside: " + entry);
+  }
+  return status;
 }
 
 void LivePolicy::run(admin::Change change, Done done) {
@@ -165,15 +251,6 @@ void LivePolicy::run(admin::Change change, Done done) {
     }
   }
   done(admin::Outcome::refusal(503, "the program ends"));
-}
-
-void LivePolicy::obey(admin::Change change, const Done& done) {
-  switch (change.verb) {
-    case admin::Change::Verb::kShow:
-      return done({200, "", policy::print_yaml(services_->engine.current()->policy()), {}});
-    case admin::Change::Verb::kReload:
-      return reload("POST /v1/policy:reload from " + change.who, done);
-  }
 }
 
 void LivePolicy::stop() {

@@ -1,5 +1,6 @@
 // LivePolicy: the policy in force while traffic flows: loads it, puts it in force, keeps the last
-// good one when a new one is wrong, and says what holds.
+// good one when a new one is wrong, applies what is changed through the admin API, and says what
+// holds.
 //
 // A text is read, checked whole and made ready off the loops that serve; only then is it swapped
 // in, in one step. Nothing of a text with a mistake is taken.
@@ -16,6 +17,8 @@
 #include <vector>
 
 #include "app/live/file_watch.h"
+#include "app/live/last_good.h"
+#include "app/live/overlay_keeper.h"
 #include "app/live/policy_source.h"
 #include "base/clock.h"
 #include "base/metrics.h"
@@ -37,12 +40,13 @@ class LivePolicy final : public admin::Control {
     std::function<Result<bool>(policy::Policy policy)> install;
   };
 
-  // `source` null: the policy came from the command line and cannot be read again.
-  LivePolicy(net::Loop& control, std::unique_ptr<PolicySource> source);
+  // `source` null: the policy came from the command line and cannot be read again. `last_good`: the
+  // file for a copy of a policy from etcd or Redis; empty: the usual place.
+  LivePolicy(net::Loop& control, std::unique_ptr<PolicySource> source, std::string last_good);
   ~LivePolicy() override;
 
-  // Reads the policy for the first time; blocks. What is wrong with it stands in the findings.
-  // REQUIRES: no thread is in the loop's run().
+  // Reads the policy for the first time, and what has been changed of it; blocks. What is wrong
+  // with it stands in the findings. REQUIRES: no thread is in the loop's run().
   policy::Loaded load_first();
   // The policy of a command line.
   void use(const policy::Policy& policy);
@@ -62,26 +66,54 @@ class LivePolicy final : public admin::Control {
   void run(admin::Change change, Done done) override;
 
  private:
+  // A policy as its source has it.
+  struct Base {
+    policy::Policy policy;
+    policy::NodePtr tree;
+    std::string hash;
+  };
+
+  static constexpr Duration kExpiryEvery = std::chrono::seconds(1);
+
+  Result<policy::PolicyText> read_first();
+  std::optional<Error> load_entries();
   void look();
   void take(Result<policy::PolicyText> text, const std::string& cause, bool watched,
             const Done& done);
-  Result<bool> install_base(policy::Policy base, const std::string& hash);
-  void refuse(std::vector<std::string> reasons, const Done& done);
+  Result<bool> install(const Base& base, const overlay::Entries& entries, bool news);
+  void now_in_force(const std::string& hash, overlay::Applied applied, bool news);
+  void refuse(std::vector<std::string> reasons, const std::string& cause, const Done& done);
+  void set_trouble(std::string trouble);
   void count(std::string_view result);
   void watch_keys();
   void obey(admin::Change change, const Done& done);
+  void set(const admin::Change& change, const Done& done);
+  void remove(const admin::Change& change, const Done& done);
+  void stored(overlay::Entries entries, const admin::Change& change, const Result<bool>& stored,
+              const Done& done);
+  void take_entries(overlay::Entries entries);
+  void arm_expiry();
+  void on_expiry();
+  admin::Outcome list() const;
 
   net::Loop& loop_;
   const std::unique_ptr<PolicySource> source_;
-  std::optional<Services> services_;  // from start() on
-  policy::Policy base_;               // as the source has it
-  std::string keys_file_;             // of identity.jwt, where the policy has it
-  std::unique_ptr<FileWatch> keys_watch_;
+  std::unique_ptr<OverlayKeeper> keeper_;
+  std::optional<LastGood> last_good_;  // of a source that may not answer
+  std::optional<Services> services_;   // from start() on
+  Base base_;
+  overlay::Entries entries_;  // in force, but for what is set aside
   std::string refused_hash_;  // of the text that was refused last
+  std::string first_text_;    // to be kept once it is in force
+  net::SteadyTimer expiry_;
+  std::string keys_file_;  // of identity.jwt, where the policy has it
+  std::unique_ptr<FileWatch> keys_watch_;
 
   mutable std::mutex mutex_;
-  admin::PolicyStatus status_;  // by mutex_
-  bool stopping_ = false;       // by mutex_
+  admin::PolicyStatus status_;          // by mutex_, as is what follows
+  std::vector<std::string> set_aside_;  // entries that do not fit the policy
+  std::string trouble_;                 // with the place that the policy comes from
+  bool stopping_ = false;
 };
 
 }  // namespace weir::app

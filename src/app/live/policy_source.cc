@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "app/live/file_watch.h"
+#include "app/live/remote_place.h"
+#include "app/live/remote_store.h"
 
 namespace weir::app {
 namespace {
@@ -27,7 +29,11 @@ class FileSource final : public PolicySource {
 
 Result<std::unique_ptr<PolicySource>> open_policy_source(net::Loop& loop,
                                                          const std::string& where) {
-  return std::unique_ptr<PolicySource>(std::make_unique<FileSource>(loop, where));
+  auto place = parse_remote_place(where);
+  if (!place) return place.error();
+  if (!*place) return std::unique_ptr<PolicySource>(std::make_unique<FileSource>(loop, where));
+  const bool etcd = (*place)->kind == RemotePlace::Kind::kEtcd;
+  return etcd ? policy_in_etcd(loop, **place) : policy_in_redis(loop, **place);
 }
 
 }  // namespace weir::app

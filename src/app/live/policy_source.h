@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "app/live/overlay_keeper.h"
 #include "net/loop.h"
 #include "policy/load.h"
 #include "weir/result.h"
@@ -25,6 +26,11 @@ class PolicySource {
   virtual void read(Read done) = 0;
   // From now on runs `changed` whenever another text may be kept.
   virtual void watch(std::function<void()> changed) = 0;
+
+  // Where changes made while it is in force are kept beside it; null: nowhere.
+  virtual std::unique_ptr<OverlayKeeper> overlay() { return nullptr; }
+  // A place that may not answer, so that a copy of what it had is worth keeping.
+  virtual bool is_remote() const { return false; }
 };
 
 // ERRORS: kInvalid, naming the part of `where` that is wrong.

@@ -4,11 +4,15 @@
 
 #pragma once
 
+#include <boost/json/object.hpp>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "weir/time.h"
 
 namespace weir::admin {
 
@@ -27,21 +31,29 @@ struct PolicyStatus {
 struct Change {
   enum class Verb : std::uint8_t {
     kShow,    // changes nothing: the policy in force, as text
+    kList,    // changes nothing: what has been changed here
     kReload,  // reads the policy again
+    kSet,     // `target` is as `set` says, in place of what was set before
+    kRemove,  // `target` is as the policy's own text says
   };
 
   Verb verb = Verb::kShow;
-  std::string who;  // for the log: the caller's address and name
+  std::string who;                  // for the log: the caller's address and name
+  std::vector<std::string> target;  // {"limit", NAME}, ...: see app/live/overlay.h
+  boost::json::object set;
+  std::optional<Duration> lasts;         // of kSet: for how long
+  std::optional<std::int64_t> until_ns;  // or until when, Unix time
 };
 
 struct Outcome {
   int status = 200;
   std::string detail;                 // what was wrong, or empty
   std::string text;                   // of kShow: YAML, with every default, and secrets as "***"
-  std::vector<std::string> mistakes;  // of the policy, each "file:line:column: what"
+  std::vector<std::string> mistakes;  // each "file:line:column: what", or "what"
+  std::string json;                   // of kList: the answer
 
-  static Outcome refusal(int status, std::string detail) {
-    return {status, std::move(detail), {}, {}};
+  static Outcome refusal(int status, std::string detail, std::vector<std::string> mistakes = {}) {
+    return {status, std::move(detail), {}, std::move(mistakes), {}};
   }
 };
 
@@ -50,6 +62,7 @@ class Control {
   virtual ~Control() = default;
 
   virtual PolicyStatus status() const = 0;
+
   // Runs `done` once, later, on any thread.
   using Done = std::function<void(Outcome outcome)>;
   virtual void run(Change change, Done done) = 0;

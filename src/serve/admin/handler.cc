@@ -78,7 +78,9 @@ void Admin::add_routes(Router& router) {
                                                 http::Response& response, http::Done done) {
                 const std::string token = sources_.token();
                 const Access access{may_look(request, token), token};
-                policy_api(*sources_.control, access, request, response, std::move(done));
+                const ApiServices services{*sources_.control, *sources_.engine, *sources_.clock,
+                                           *sources_.events};
+                policy_api(services, access, request, response, std::move(done));
               }));
 }
 

@@ -26,7 +26,7 @@ namespace weir::admin {
 
 struct Sources {
   const metrics::Registry* registry = nullptr;
-  const engine::Engine* engine = nullptr;
+  engine::Engine* engine = nullptr;
   const Clock* clock = nullptr;
   const Events* events = nullptr;
   Control* control = nullptr;          // answers the admin API (policy_api.h)

@@ -10,7 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
+#include "engine/engine.h"
 #include "serve/admin/control.h"
+#include "serve/admin/events.h"
 #include "serve/http/message.h"
 
 namespace weir::admin {
@@ -20,12 +23,22 @@ struct Access {
   std::string token;  // the one in force; empty: nobody may change anything
 };
 
-// Answers the paths below /v1/. REQUIRES: as http::AsyncHandler; `control` outlives the answer.
-void policy_api(Control& control, const Access& access, const http::Request& request,
+// What the API works on. All outlive the answer.
+struct ApiServices {
+  Control& control;
+  engine::Engine& engine;
+  const Clock& clock;
+  const Events& events;
+};
+
+// Answers the paths below /v1/. REQUIRES: as http::AsyncHandler.
+void policy_api(const ApiServices& services, const Access& access, const http::Request& request,
                 http::Response& response, http::Done done);
 
 // `,"generation":2,"policy":"weir.yaml","hash":"sha256:...","loaded_at":"2024-05-01T12:00:00Z",...`
 void append_status(std::string& out, const PolicyStatus& status);
+// "2024-05-01T12:00:00Z"
+std::string utc(std::int64_t unix_ns);
 // `["a","b"]`
 void append_texts(std::string& out, const std::vector<std::string>& texts);
 

@@ -1,0 +1,207 @@
+#include "app/live/overlay.h"
+
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
+#include <utility>
+
+#include "app/live/fingerprint.h"
+#include "base/json.h"
+#include "policy/change.h"
+
+namespace weir::app::overlay {
+namespace {
+
+namespace json = boost::json;
+
+// All that one limit's entries change.
+struct LimitEntries {
+  const Entry* fields = nullptr;
+  std::vector<std::pair<const Name*, const Entry*>> overrides;
+
+  policy::LimitChange change() const {
+    policy::LimitChange out;
+    if (fields != nullptr) out.fields = fields->set;
+    for (const auto& [name, entry] : overrides) {
+      out.overrides.push_back({Name(name->begin() + 2, name->end()), entry->set});
+    }
+    return out;
+  }
+  std::size_t size() const { return overrides.size() + (fields == nullptr ? 0 : 1); }
+};
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string out;
+  for (const std::string& line : lines) out += (out.empty() ? "" : "; ") + line;
+  return out;
+}
+
+// Those of them that fit by themselves, where not all do together.
+LimitEntries keep_fitting(const policy::Policy& base, const policy::Node& tree, std::size_t place,
+                          const LimitEntries& all, std::vector<std::string>& set_aside) {
+  LimitEntries kept;
+  const auto fits = [&](const LimitEntries& some, const Name& name) {
+    const auto changed = policy::change_limit(base, tree, place, some.change());
+    if (!changed.limit) set_aside.push_back(to_text(name) + ": " + joined(changed.mistakes));
+    return changed.limit.has_value();
+  };
+  if (all.fields != nullptr) {
+    LimitEntries alone;
+    alone.fields = all.fields;
+    if (fits(alone, {"limit", base.limits[place].name})) kept.fields = all.fields;
+  }
+  for (const auto& one : all.overrides) {
+    LimitEntries with;
+    with.fields = kept.fields;
+    with.overrides = {one};
+    if (fits(with, *one.first)) kept.overrides.push_back(one);
+  }
+  return kept;
+}
+
+void apply_limit(const policy::Policy& base, const policy::Node& tree, std::size_t place,
+                 const LimitEntries& entries, Applied& out) {
+  LimitEntries used = entries;
+  auto changed = policy::change_limit(base, tree, place, used.change());
+  if (!changed.limit) {
+    used = keep_fitting(base, tree, place, entries, out.set_aside);
+    changed = policy::change_limit(base, tree, place, used.change());
+  }
+  if (!changed.limit) {
+    out.set_aside.push_back("limit " + base.limits[place].name + ": " + joined(changed.mistakes));
+    return;
+  }
+  out.policy.limits[place] = std::move(*changed.limit);
+  out.in_force += used.size();
+}
+
+// A ban is one more limit, that admits nothing.
+void apply_ban(const policy::Policy& base, const Name& name, const Entry& entry, Applied& out) {
+  std::vector<std::string> mistakes;
+  auto match = policy::read_meant(base, entry.set, mistakes);
+  if (!match) {
+    out.set_aside.push_back(to_text(name) + ": " + joined(mistakes));
+    return;
+  }
+  constexpr std::size_t kDigits = 12;
+  const std::string digest = fingerprint(name[1]);
+  policy::Limit ban;
+  ban.name = "ban-" + digest.substr(digest.find(':') + 1, kDigits);
+  ban.match = std::move(*match);
+  ban.numbers = {FixedWindow{0, Duration(std::chrono::seconds(1))}};
+  out.policy.limits.push_back(std::move(ban));
+  ++out.in_force;
+}
+
+void apply_policy(const Name& name, const Entry& entry, Applied& out) {
+  const auto mistakes = policy::change_policy(out.policy, entry.set);
+  if (mistakes.empty()) {
+    ++out.in_force;
+  } else {
+    out.set_aside.push_back(to_text(name) + ": " + joined(mistakes));
+  }
+}
+
+}  // namespace
+
+Applied apply(const policy::Policy& base, const policy::Node& tree, const Entries& entries,
+              std::int64_t now_ns) {
+  Applied out{base, {}, 0};
+  std::map<std::string, LimitEntries> limits;
+  for (const auto& [name, entry] : entries) {
+    if (!entry.holds(now_ns)) continue;
+    if (name[0] == "ban") apply_ban(base, name, entry, out);
+    if (name[0] == "limit") limits[name[1]].fields = &entry;
+    if (name[0] == "override") limits[name[1]].overrides.emplace_back(&name, &entry);
+  }
+  for (std::size_t i = 0; i < base.limits.size() && !limits.empty(); ++i) {
+    const auto found = limits.find(base.limits[i].name);
+    if (found == limits.end()) continue;
+    apply_limit(base, tree, i, found->second, out);
+    limits.erase(found);
+  }
+  const auto whole = entries.find({"policy"});
+  if (whole != entries.end() && whole->second.holds(now_ns)) {
+    apply_policy(whole->first, whole->second, out);
+  }
+  for (const auto& [limit, unused] : limits) {
+    out.set_aside.push_back("the policy has no limit " + limit + " any more");
+  }
+  return out;
+}
+
+Result<std::vector<std::string>> check(const policy::Policy& base, const policy::Node& tree,
+                                       const Entries& others, const Name& name,
+                                       const Entry& entry) {
+  if (name[0] == "policy") {
+    policy::Policy changed = base;
+    return policy::change_policy(changed, entry.set);
+  }
+  std::vector<std::string> mistakes;
+  if (name[0] == "ban") {
+    policy::read_meant(base, entry.set, mistakes);
+    return mistakes;
+  }
+  const auto limit = std::find_if(base.limits.begin(), base.limits.end(),
+                                  [&](const policy::Limit& one) { return one.name == name[1]; });
+  if (limit == base.limits.end()) {
+    return Error{ErrorCode::kNotFound, "there is no limit " + name[1] + " in the policy"};
+  }
+  LimitEntries entries;
+  const auto fields = others.find({"limit", name[1]});
+  if (fields != others.end()) entries.fields = &fields->second;
+  if (name[0] == "limit") entries.fields = &entry;
+  if (name[0] == "override") entries.overrides = {{&name, &entry}};
+  const auto place = static_cast<std::size_t>(limit - base.limits.begin());
+  return policy::change_limit(base, tree, place, entries.change()).mistakes;
+}
+
+std::string to_text(const Name& name) {
+  json::array parts;
+  for (const std::string& part : name) parts.emplace_back(part);
+  return json::serialize(parts);
+}
+
+std::string to_text(const Entry& entry) {
+  json::object out;
+  out["set"] = entry.set;
+  out["who"] = entry.who;
+  out["at_ns"] = entry.at_ns;
+  if (entry.until_ns) out["until_ns"] = *entry.until_ns;
+  return json::serialize(out);
+}
+
+std::optional<Name> name_of(std::string_view text) {
+  const auto value = parse_json(text);
+  const json::array* parts = value ? value->if_array() : nullptr;
+  if (parts == nullptr || parts->empty()) return std::nullopt;
+  Name name;
+  for (const json::value& part : *parts) {
+    if (!part.is_string()) return std::nullopt;
+    name.emplace_back(std::string_view(part.get_string()));
+  }
+  const std::string& kind = name[0];
+  const bool known = (kind == "policy" && name.size() == 1) ||
+                     ((kind == "limit" || kind == "ban") && name.size() == 2) ||
+                     (kind == "override" && name.size() > 2);
+  return known ? std::optional(std::move(name)) : std::nullopt;
+}
+
+std::optional<Entry> entry_of(std::string_view text) {
+  const auto value = parse_json(text);
+  const json::object* fields = value ? value->if_object() : nullptr;
+  if (fields == nullptr) return std::nullopt;
+  const json::value* set = fields->if_contains("set");
+  if (set == nullptr || !set->is_object()) return std::nullopt;
+  Entry entry;
+  entry.set = set->get_object();
+  const json::value* who = fields->if_contains("who");
+  if (who != nullptr && who->is_string()) entry.who = std::string_view(who->get_string());
+  const json::value* at = fields->if_contains("at_ns");
+  if (at != nullptr && at->is_int64()) entry.at_ns = at->get_int64();
+  const json::value* until = fields->if_contains("until_ns");
+  if (until != nullptr && until->is_int64()) entry.until_ns = until->get_int64();
+  return entry;
+}
+
+}  // namespace weir::app::overlay

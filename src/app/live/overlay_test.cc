@@ -1,0 +1,92 @@
+#include "app/live/overlay.h"
+
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "policy/load.h"
+
+namespace weir::app::overlay {
+namespace {
+
+const char kPolicy[] = R"(
+limits:
+  - { name: a, key: [user], algorithm: token_bucket, rate: 1/s, burst: 5 }
+  - { name: b, key: [ip], algorithm: fixed_window, limit: 5, window: 1m }
+)";
+
+Entry entry(std::string_view set, std::optional<std::int64_t> until_ns = std::nullopt) {
+  return {parse_json(set)->get_object(), "test", 1, until_ns};
+}
+
+std::uint64_t burst(const Applied& applied) {
+  return std::get<TokenBucket>(applied.policy.limits[0].numbers.front()).burst;
+}
+
+class Overlay : public ::testing::Test {
+ protected:
+  Applied apply_all(const Entries& entries, std::int64_t now_ns = 0) const {
+    return apply(*loaded_.policy, *loaded_.tree, entries, now_ns);
+  }
+  const policy::Loaded loaded_ = policy::load_text("p.yaml", kPolicy, policy::Format::kYaml);
+};
+
+TEST_F(Overlay, AppliesWhatHoldsNow) {
+  const Entries entries{{{"limit", "a"}, entry(R"({"burst":9})", 100)},
+                        {{"override", "a", "u"}, entry(R"({"burst":90})")},
+                        {{"ban", R"({"ip":"192.0.2.1"})"}, entry(R"({"ip":"192.0.2.1"})", 50)}};
+  const Applied now = apply_all(entries, 10);
+  EXPECT_EQ(burst(now), 9u);
+  EXPECT_EQ(now.policy.limits[0].overrides.size(), 1u);
+  ASSERT_EQ(now.policy.limits.size(), 3u);
+  EXPECT_TRUE(now.policy.limits[2].name.starts_with("ban-"));
+  EXPECT_EQ(now.in_force, 3u);
+  const Applied later = apply_all(entries, 100);
+  EXPECT_EQ(burst(later), 5u);
+  EXPECT_EQ(later.policy.limits.size(), 2u);
+  EXPECT_EQ(later.in_force, 1u);
+}
+
+TEST_F(Overlay, SetsAsideWhatDoesNotFitAndKeepsTheRest) {
+  const Entries entries{{{"limit", "gone"}, entry(R"({"burst":9})")},
+                        {{"limit", "a"}, entry(R"({"burst":9})")},
+                        {{"override", "a", "u"}, entry(R"({"burst":90})")},
+                        {{"override", "a", "v", "w"}, entry(R"({"burst":90})")},
+                        {{"policy"}, entry(R"({"mode":"quiet"})")}};
+  const Applied applied = apply_all(entries);
+  EXPECT_EQ(burst(applied), 9u);
+  EXPECT_EQ(applied.policy.limits[0].overrides.size(), 1u);
+  EXPECT_EQ(applied.in_force, 2u);
+  EXPECT_EQ(applied.set_aside.size(), 3u);
+}
+
+TEST_F(Overlay, ChecksOneEntryBesideThoseOfItsLimit) {
+  const Entries others{{{"limit", "b"}, entry(R"({"algorithm":"sliding_log"})")}};
+  const auto check_one = [&](const Name& name, std::string_view set) {
+    return check(*loaded_.policy, *loaded_.tree, others, name, entry(set));
+  };
+  EXPECT_TRUE(check_one({"limit", "a"}, R"({"burst":1})")->empty());
+  EXPECT_FALSE(check_one({"limit", "a"}, R"({"limit":"x"})")->empty());
+  EXPECT_FALSE(check_one({"ban", "x"}, R"({"who":"x"})")->empty());
+  EXPECT_EQ(check_one({"limit", "c"}, R"({"burst":1})").error().code, ErrorCode::kNotFound);
+  EXPECT_TRUE(check_one({"override", "b", "192.0.2.1"}, R"({"limit":1})")->empty());
+}
+
+TEST(OverlayTexts, NamesAndEntriesReadBackAsTheyWere) {
+  for (const Name& name : {Name{"policy"}, Name{"limit", "a"}, Name{"override", "a", "x/\"y", "z"},
+                           Name{"ban", R"({"ip":"192.0.2.1"})"}}) {
+    EXPECT_EQ(name_of(to_text(name)), name);
+  }
+  const Entry one = entry(R"({"burst":9,"mode":"shadow"})", 7);
+  EXPECT_EQ(entry_of(to_text(one)), one);
+}
+
+TEST(OverlayTexts, WhatIsNoNameOrEntryIsNothing) {
+  for (const char* text : {"", "[]", "[1]", R"(["other"])", R"(["limit"])", R"(["override","a"])",
+                           R"(["policy","x"])", "{}"}) {
+    EXPECT_FALSE(name_of(text)) << text;
+  }
+  for (const char* text : {"", "[]", "{}", R"({"set":1})"}) EXPECT_FALSE(entry_of(text)) << text;
+}
+
+}  // namespace
+}  // namespace weir::app::overlay

@@ -1,0 +1,197 @@
+// The policy and the overlay in Redis: the policy as the text of a key, the changes in a hash
+// beside it.
+//
+// WHY asked for, and not told by keyspace notifications: those are off unless the server's operator
+// turns them on, and a subscriber does not learn what it missed. A digest costs one small call.
+
+#include <utility>
+
+#include "app/live/remote_store.h"
+#include "net/steady_time.h"
+#include "store/redis/client.h"
+#include "store/redis/key_name.h"
+#include "wire/resp/writer.h"
+
+namespace weir::app {
+namespace {
+
+namespace redis = store::redis;
+
+constexpr Duration kAskEvery = std::chrono::milliseconds(400);
+constexpr Duration kPatience = std::chrono::seconds(2);
+
+redis::Settings settings_of(const RemotePlace& place) {
+  redis::Settings settings;
+  settings.url = place.url;
+  settings.tls = place.tls;
+  settings.timeout = kPatience;
+  return settings;
+}
+
+// One key of Redis: commands on it, and a look at whether it has changed.
+class RedisKey {
+ public:
+  using Reply = std::function<void(const Result<const resp::Reply*>& reply)>;
+
+  RedisKey(net::Loop& loop, const RemotePlace& place, std::string key)
+      : key_(std::move(key)),
+        settings_(settings_of(place)),
+        health_(nullptr),
+        client_(loop, settings_, health_),
+        timer_(loop.executor()) {
+    client_.start();
+  }
+  ~RedisKey() {
+    *alive_ = false;
+    client_.close();
+  }
+
+  const std::string& key() const { return key_; }
+
+  void command(std::initializer_list<std::string_view> arguments, Reply done) {
+    std::string bytes;
+    resp::append_command(bytes, arguments);
+    client_.send(std::move(bytes), redis::slot_of(key_), net::steady_ns() + kPatience.count(),
+                 [alive = alive_, done = std::move(done)](const redis::Outcome& outcome) {
+                   if (!*alive) return;
+                   if (outcome.ending != redis::Ending::kReply) {
+                     return done(Error{ErrorCode::kUnavailable, "redis does not answer"});
+                   }
+                   if (outcome.reply->is_error()) {
+                     return done(Error{ErrorCode::kInvalid,
+                                       "redis refuses: " + std::string(outcome.reply->text())});
+                   }
+                   done(outcome.reply);
+                 });
+  }
+
+  // Runs `changed` when `digest_script`, a script of the one key, gives another answer than before.
+  void watch(std::string_view digest_script, std::function<void()> changed) {
+    digest_script_ = digest_script;
+    changed_ = std::move(changed);
+    ask();
+  }
+
+ private:
+  void ask() {
+    command({"EVAL", digest_script_, "1", key_}, [this](const Result<const resp::Reply*>& reply) {
+      if (reply && (*reply)->text() != digest_) {
+        digest_ = (*reply)->text();
+        changed_();
+      }
+      timer_.expires_after(kAskEvery);
+      timer_.async_wait([this, alive = alive_](const net::SystemError& error) {
+        if (*alive && !error) ask();
+      });
+    });
+  }
+
+  const std::string key_;
+  const redis::Settings settings_;
+  redis::Health health_;
+  redis::Client client_;
+  net::SteadyTimer timer_;
+  std::string_view digest_script_;
+  std::string digest_;
+  std::function<void()> changed_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+class RedisSource final : public PolicySource {
+ public:
+  RedisSource(net::Loop& loop, const RemotePlace& place)
+      : loop_(loop), place_(place), key_(loop, place, place.key) {}
+
+  const std::string& name() const override { return place_.shown; }
+  bool is_remote() const override { return true; }
+  std::unique_ptr<OverlayKeeper> overlay() override { return overlay_in_redis(loop_, place_); }
+
+  void read(Read done) override {
+    key_.command({"GET", key_.key()}, [this, done = std::move(done)](
+                                          const Result<const resp::Reply*>& reply) {
+      if (!reply) return done(reply.error());
+      if (!(*reply)->is_text()) {
+        return done(Error{ErrorCode::kNotFound, "redis has no key " + key_.key()});
+      }
+      done(policy::PolicyText{place_.shown, std::string((*reply)->text()), place_.format, false});
+    });
+  }
+
+  void watch(std::function<void()> changed) override {
+    key_.watch("return redis.sha1hex(redis.call('GET', KEYS[1]) or '')", std::move(changed));
+  }
+
+ private:
+  net::Loop& loop_;
+  const RemotePlace place_;
+  RedisKey key_;
+};
+
+class RedisOverlay final : public OverlayKeeper {
+ public:
+  RedisOverlay(net::Loop& loop, const RemotePlace& place)
+      : key_(loop, place, place.key + ".changes") {}
+
+  bool persistent() const override { return true; }
+
+  void load(Loaded done) override {
+    key_.command({"HGETALL", key_.key()},
+                 [done = std::move(done)](const Result<const resp::Reply*>& reply) {
+                   if (!reply) return done(reply.error());
+                   done(entries_in(**reply));
+                 });
+  }
+
+  void put(const overlay::Name& name, const overlay::Entry& entry, Stored done) override {
+    store({"HSET", key_.key(), overlay::to_text(name), overlay::to_text(entry)}, std::move(done));
+  }
+
+  void erase(const overlay::Name& name, Stored done) override {
+    store({"HDEL", key_.key(), overlay::to_text(name)}, std::move(done));
+  }
+
+  void watch(std::function<void(overlay::Entries)> changed) override {
+    key_.watch("return redis.sha1hex(table.concat(redis.call('HGETALL', KEYS[1]), '\\n'))",
+               [this, changed = std::move(changed)] {
+                 load([changed](Result<overlay::Entries> entries) {
+                   if (entries) changed(std::move(*entries));
+                 });
+               });
+  }
+
+ private:
+  void store(std::initializer_list<std::string_view> arguments, Stored done) {
+    key_.command(arguments, [done = std::move(done)](const Result<const resp::Reply*>& reply) {
+      done(reply ? Result<bool>(true) : Result<bool>(reply.error()));
+    });
+  }
+
+  // A map in RESP3, an array of pairs in RESP2: the same values in a row.
+  static overlay::Entries entries_in(const resp::Reply& reply) {
+    overlay::Entries entries;
+    resp::Reply key = reply.first();
+    while (reply.size() > 0 && key.valid()) {
+      const resp::Reply value = key.next();
+      if (!value.valid()) break;
+      const auto name = overlay::name_of(key.text());
+      const auto entry = overlay::entry_of(value.text());
+      if (name && entry && entries.size() < overlay::kMost) entries.emplace(*name, *entry);
+      key = value.next();
+    }
+    return entries;
+  }
+
+  RedisKey key_;
+};
+
+}  // namespace
+
+std::unique_ptr<PolicySource> policy_in_redis(net::Loop& loop, const RemotePlace& place) {
+  return std::make_unique<RedisSource>(loop, place);
+}
+
+std::unique_ptr<OverlayKeeper> overlay_in_redis(net::Loop& loop, const RemotePlace& place) {
+  return std::make_unique<RedisOverlay>(loop, place);
+}
+
+}  // namespace weir::app

@@ -1,0 +1,59 @@
+#include "app/live/replace_file.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "net/file_descriptor.h"
+
+namespace weir::app {
+namespace {
+
+Error io_error(const std::string& file, const std::string& what) {
+  const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo;
+  return Error{code, file + " " + what + ": " + strerror(errno)};
+}
+
+Result<bool> write_all(int fd, std::string_view text, const std::string& file) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(fd, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return io_error(file, "cannot be written");
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+  if (::fsync(fd) != 0) return io_error(file, "cannot be written");
+  return true;
+}
+
+}  // namespace
+
+Result<bool> replace_file(const std::string& file, std::string_view text) {
+  const std::string fresh = file + ".new";
+  {
+    const net::FileDescriptor fd(
+        ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    if (fd.get() < 0) return io_error(fresh, "cannot be made");
+    const Result<bool> written = write_all(fd.get(), text, fresh);
+    if (!written) return written;
+  }
+  if (::rename(fresh.c_str(), file.c_str()) != 0) return io_error(file, "cannot be replaced");
+  return true;
+}
+
+Result<std::string> read_file(const std::string& file) {
+  const net::FileDescriptor fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (fd.get() < 0) return io_error(file, "cannot be opened");
+  std::string text;
+  char buffer[64 * 1024];
+  while (true) {
+    const ssize_t n = ::read(fd.get(), buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return io_error(file, "cannot be read");
+    if (n == 0) return text;
+    text.append(buffer, static_cast<std::size_t>(n));
+  }
+}
+
+}  // namespace weir::app

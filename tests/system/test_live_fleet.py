@@ -1,0 +1,193 @@
+"""Policies and changes that a fleet shares, in etcd and in Redis."""
+
+import os
+import shutil
+import subprocess
+import time
+import unittest
+
+import harness
+from live import LiveTest
+from redis_peer import Redis
+
+ETCD = shutil.which("etcd") or "/usr/bin/etcd"
+
+
+class Etcd:
+    """One etcd; ends with its test."""
+
+    def __init__(self, test):
+        self.test = test
+        self.port = harness.free_port()
+        self.peer = harness.free_port()
+        self.start()
+
+    def start(self):
+        client, peer = (f"http://127.0.0.1:{port}" for port in (self.port, self.peer))
+        self.process = self.test.start(
+            ETCD, "--data-dir", self.test.folder / "etcd", "--listen-client-urls", client,
+            "--advertise-client-urls", client, "--listen-peer-urls", peer,
+            "--initial-advertise-peer-urls", peer, "--initial-cluster", f"default={peer}",
+            "--unsafe-no-fsync")
+        harness.until(lambda: self.ctl("endpoint", "health", check=False).returncode == 0,
+                      "etcd is healthy")
+
+    def ctl(self, *words, text=None, check=True, user=None):
+        extra = ["--user", user] if user else []
+        return subprocess.run(
+            ["etcdctl", "--endpoints", f"127.0.0.1:{self.port}", *extra, *map(str, words)],
+            check=check, capture_output=True, text=True, input=text, timeout=harness.PATIENCE,
+            env={**os.environ, "ETCDCTL_API": "3"})
+
+    def put(self, text, user=None):
+        self.ctl("put", "/weir/policy", text=text, user=user)
+
+    def url(self, user=""):
+        return f"etcd://{user}127.0.0.1:{self.port}/weir/policy"
+
+
+class Fleet(LiveTest):
+    def setUp(self):
+        super().setUp()
+        self.copy = self.folder / "copy"
+
+    def serve_from(self, url, copy=None):
+        weir = self.weir("serve", "-c", url, "--last-good", copy or self.copy)
+        weir.wait_for("ready")
+        return weir
+
+
+@unittest.skipUnless(os.path.exists(ETCD), "etcd is not installed")
+class InEtcd(Fleet):
+    def test_a_policy_is_read_watched_and_refused_as_one_in_a_file(self):
+        etcd = Etcd(self)
+        etcd.put(self.policy(self.window(10)))
+        weir = self.serve_from(etcd.url())
+        self.assertEqual(self.quota(), 10)
+        for quota in (11, 12, 13):
+            etcd.put(self.policy(self.window(quota)))
+            begin = time.monotonic()
+            self.wait_for_quota(quota)
+            self.assertLess(time.monotonic() - begin, harness.PATIENCE / 2)
+        etcd.put("limits: [")
+        weir.wait_for("stays in force")
+        self.assertEqual(self.quota(), 13)
+        etcd.put(self.policy(self.window(14)))
+        self.wait_for_quota(14)
+        self.assertEqual(self.copy.read_text(), self.policy(self.window(14)))
+
+    def test_a_watch_survives_compaction_and_a_restart_of_etcd(self):
+        etcd = Etcd(self)
+        etcd.put(self.policy(self.window(10)))
+        weir = self.serve_from(etcd.url())
+        etcd.process.stop()
+        weir.wait_for("the watch of etcd ended")
+        self.assertEqual(self.quota(), 10)
+        etcd.start()
+        for quota in (11, 12, 13):
+            etcd.put(self.policy(self.window(quota)))
+        revision = etcd.ctl("get", "/weir/policy", "-w", "fields").stdout
+        revision = int(next(line.split(":")[1] for line in revision.splitlines()
+                            if line.startswith('"Revision"')))
+        etcd.ctl("compaction", revision)
+        self.wait_for_quota(13)
+        etcd.put(self.policy(self.window(14)))
+        self.wait_for_quota(14)
+
+    def test_a_start_while_etcd_is_away_uses_the_last_good_policy_and_says_so(self):
+        etcd = Etcd(self)
+        etcd.put(self.policy(self.window(10)))
+        self.serve_from(etcd.url()).stop()
+        self.assertEqual(self.copy.stat().st_mode & 0o777, 0o600)
+        etcd.process.stop()
+        weir = self.serve_from(etcd.url())
+        self.assertIn("started from the last good policy", weir.output)
+        self.assertEqual(self.quota(), 10)
+        self.assertIn("last good policy", self.status()["reasons"][0])
+        etcd.start()
+        etcd.put(self.policy(self.window(11)))
+        self.wait_for_quota(11)
+        self.assertEqual(self.status()["reasons"], [])
+        # Without a copy there is nothing to start from.
+        etcd.process.stop()
+        alone = self.weir("serve", "-c", etcd.url(), "--last-good", self.folder / "none")
+        self.assertEqual(alone.wait(), 2)
+        self.assertIn("etcd does not answer", alone.output)
+
+    def test_etcd_asks_for_a_user(self):
+        etcd = Etcd(self)
+        etcd.put(self.policy(self.window(10)))
+        etcd.ctl("user", "add", "root:secret")
+        etcd.ctl("user", "grant-role", "root", "root")
+        etcd.ctl("auth", "enable")
+        refused = self.weir("serve", "-c", etcd.url(), "--last-good", self.copy)
+        self.assertEqual(refused.wait(), 2)
+        self.assertIn("etcd refuses", refused.output)
+        weir = self.serve_from(etcd.url("root:secret@"))
+        self.assertNotIn("secret", weir.output)
+        self.assertEqual(self.quota(), 10)
+        etcd.put(self.policy(self.window(11)), user="root:secret")
+        self.wait_for_quota(11)
+        self.changed("PUT", "/v1/limits/w", {"limit": 12})
+        self.assertEqual(self.quota(), 12)
+
+    def test_changes_are_kept_beside_the_policy(self):
+        etcd = Etcd(self)
+        etcd.put(self.policy(self.window(10)))
+        weir = self.serve_from(etcd.url())
+        self.assertTrue(self.changed("PUT", "/v1/limits/w", {"limit": 20})["persistent"])
+        weir.stop()
+        self.serve_from(etcd.url())
+        self.assertEqual(self.quota(), 20)
+        # What another instance changes, or an operator by hand, is seen here.
+        etcd.ctl("del", "--prefix", "/weir/policy.changes/")
+        self.wait_for_quota(10)
+        etcd.process.stop()
+        status, value = self.control("PUT", "/v1/limits/w", {"limit": 30})
+        self.assertEqual(status, 503, value)
+        self.assertEqual(self.quota(), 10)
+
+
+class InRedis(Fleet):
+    def test_a_policy_is_read_watched_and_refused_as_one_in_a_file(self):
+        redis = Redis(self)
+        redis.cli("SET", "weir:policy", self.policy(self.window(10)))
+        url = f"{redis.url}/0/weir:policy"
+        weir = self.serve_from(url)
+        self.assertEqual(self.quota(), 10)
+        for quota in (11, 12):
+            redis.cli("SET", "weir:policy", self.policy(self.window(quota)))
+            self.wait_for_quota(quota)
+        redis.cli("SET", "weir:policy", "limits: [")
+        weir.wait_for("stays in force")
+        self.assertEqual(self.quota(), 12)
+        redis.kill()
+        redis.start()
+        redis.cli("SET", "weir:policy", self.policy(self.window(13)))
+        self.wait_for_quota(13)
+        weir.stop()
+        redis.kill()
+        self.assertIn("started from the last good policy", self.serve_from(url).output)
+        self.assertEqual(self.quota(), 13)
+
+    def test_changes_reach_every_instance_that_counts_in_the_same_redis(self):
+        redis = Redis(self)
+        ports = [(harness.free_port(), harness.free_port()) for _ in range(2)]
+        fleet = [self.serve(self.policy(self.window(10), api=api, admin=admin,
+                                        more=f"store: {{ url: '{redis.url}' }}\n"),
+                            name=f"weir{api}.yaml") for api, admin in ports]
+        (api1, admin1), (api2, admin2) = ports
+        value = self.changed("PUT", "/v1/limits/w", {"limit": 20}, admin=admin1)
+        self.assertTrue(value["persistent"])
+        begin = time.monotonic()
+        self.wait_for_quota(20, api2)
+        self.assertLess(time.monotonic() - begin, 5)  # within a second on a machine that rests
+        self.changed("POST", "/v1/bans", {"match": {"user": "mallory"}, "for": "1h"}, admin=admin2)
+        harness.until(lambda: not self.check("mallory", api1)["allowed"], "the ban is shared")
+        self.changed("DELETE", "/v1/limits/w", admin=admin2)
+        self.wait_for_quota(10, api1)
+        self.assertTrue(all("the fleet" in weir.output for weir in fleet))
+
+
+if __name__ == "__main__":
+    harness.main()
