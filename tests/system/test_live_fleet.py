@@ -74,7 +74,8 @@ class InEtcd(Fleet):
         self.assertEqual(self.quota(), 13)
         etcd.put(self.policy(self.window(14)))
         self.wait_for_quota(14)
-        self.assertEqual(self.copy.read_text(), self.policy(self.window(14)))
+        harness.until(lambda: self.copy.read_text() == self.policy(self.window(14)),
+                      "the copy is the policy in force")
 
     def test_a_watch_survives_compaction_and_a_restart_of_etcd(self):
         etcd = Etcd(self)
@@ -101,7 +102,7 @@ class InEtcd(Fleet):
         self.assertEqual(self.copy.stat().st_mode & 0o777, 0o600)
         etcd.process.stop()
         weir = self.serve_from(etcd.url())
-        self.assertIn("started from the last good policy", weir.output)
+        weir.wait_for("started from the last good policy")
         self.assertEqual(self.quota(), 10)
         self.assertIn("last good policy", self.status()["reasons"][0])
         etcd.start()
