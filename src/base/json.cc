@@ -1,8 +1,10 @@
 #include "base/json.h"
 
+#include <algorithm>
 #include <boost/json/basic_parser_impl.hpp>
 #include <boost/json/src.hpp>
 #include <boost/json/value_stack.hpp>
+#include <set>
 #include <vector>
 
 #include "base/utf8.h"
@@ -14,6 +16,27 @@ namespace json = boost::json;
 
 constexpr std::size_t kMaxDepth = 32;
 
+// The keys of one open object. Few are compared with each other; many are sorted: a hostile text
+// would else take the square of their number.
+class Keys {
+ public:
+  // False where it is there already.
+  bool add(const std::string& key) {
+    if (few_.size() < kFew) {
+      if (std::find(few_.begin(), few_.end(), key) != few_.end()) return false;
+      few_.push_back(key);
+      if (few_.size() == kFew) many_.insert(few_.begin(), few_.end());
+      return true;
+    }
+    return many_.insert(key).second;
+  }
+
+ private:
+  static constexpr std::size_t kFew = 16;
+  std::vector<std::string> few_;
+  std::set<std::string> many_;
+};
+
 // Builds a value and keeps, for each open object, the keys seen so far.
 struct Handler {
   static constexpr std::size_t max_object_size = 1 << 20;
@@ -24,7 +47,7 @@ struct Handler {
   using Code = json::error_code;
 
   json::value_stack stack;
-  std::vector<std::vector<std::string>> keys;
+  std::vector<Keys> keys;
   std::string key;
   std::string duplicate;
 
@@ -94,14 +117,11 @@ struct Handler {
 
  private:
   bool remember_key(Code& code) {
-    for (const std::string& seen : keys.back()) {
-      if (seen == key) {
-        duplicate = key;
-        code = json::error::extra_data;  // any: the caller looks at `duplicate`
-        return false;
-      }
+    if (!keys.back().add(key)) {
+      duplicate = key;
+      code = json::error::extra_data;  // any: the caller looks at `duplicate`
+      return false;
     }
-    keys.back().push_back(std::move(key));
     key.clear();
     return true;
   }

@@ -22,6 +22,14 @@ TEST(Json, RefusesAKeyThatStandsTwiceAlsoWhenSpelledByEscapes) {
   EXPECT_EQ(mistake(R"({"a":{"ip":1},"ip":2})"), "none");
 }
 
+TEST(Json, ReadsAnObjectOfManyKeysInTimeAndFindsTheOneThatStandsTwice) {
+  std::string text = "{";
+  for (int i = 0; i < 50'000; ++i) text += "\"k" + std::to_string(i) + "\":0,";
+  EXPECT_EQ(mistake(text + "\"last\":0}"), "none");
+  EXPECT_EQ(mistake(text + "\"k49999\":0}"), "key 'k49999' stands twice");
+  EXPECT_EQ(mistake(text + "\"k3\":0}"), "key 'k3' stands twice");
+}
+
 TEST(Json, RefusesWhatIsNotOneWholeValue) {
   for (const char* text : {"", "{", "{}x", "{} {}", "[1,]", "{'a':1}", "nul", "\"\xff\"", "01"}) {
     EXPECT_NE(mistake(text), "none") << text;
