@@ -19,6 +19,7 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using store::Charge;
+using support::kPatience;
 using support::RedisClient;
 using support::RedisCluster;
 using support::Runner;
@@ -178,7 +179,7 @@ TEST(RedisCluster, GoesOnAfterAPrimaryWasKilledAndItsReplicaPromoted) {
   primary({"WAIT", "1", "2000"});  // so that nothing is lost in replication
   cluster.node(0).stop();
   for (int i = 0; i < 10; ++i) EXPECT_TRUE(runner.charge(kept, support::wall_now()).known) << i;
-  EXPECT_LE(runner.until_known(lost, seconds(20)), seconds(15));
+  EXPECT_LE(runner.until_known(lost, kPatience), kPatience);
   // The call that found it again was charged too, or was a peek of the same cost: count from there.
   for (int i = 0; i < 100; ++i) {
     const store::Answer answer = runner.charge(lost, support::wall_now());
@@ -223,7 +224,7 @@ TEST(RedisCluster, AdmitsAtMostWhatWasLostInReplicationMoreThanTheLimit) {
   // Found again by peeks, which are charged nothing.
   Charge peek = charge;
   peek.cost = 0;
-  EXPECT_LE(runner.until_known(peek, seconds(20)), seconds(15));
+  EXPECT_LE(runner.until_known(peek, kPatience), kPatience);
   call(100);
   EXPECT_GT(admitted, kLimit) << "something was lost";
   EXPECT_LE(admitted, kLimit + kLost);
@@ -265,7 +266,7 @@ TEST(RedisCluster, HoldsNobodyUpWhileAClusterThatWantsAllItsSlotsIsDown) {
     const bool served = slot_of_key(key) >= 16384 / RedisCluster::kPrimaries;
     const Charge charge = charge_of(rule, "c", key);
     if (served) {
-      EXPECT_LE(runner.until_known(charge, seconds(15)), seconds(15));
+      EXPECT_LE(runner.until_known(charge, kPatience), kPatience);
     } else {
       EXPECT_FALSE(runner.charge(charge, support::wall_now()).known);
     }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -15,6 +16,9 @@
 #include "support/redis_server.h"
 
 namespace weir::support {
+
+// For what servers agree on among themselves: seconds, but much longer on a machine that is busy.
+inline constexpr std::chrono::seconds kPatience{90};
 
 // Waits up to ten seconds until `condition` holds, looking every 10 ms.
 template <typename Condition>

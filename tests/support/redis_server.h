@@ -19,6 +19,7 @@
 #include <cstring>
 #include <filesystem>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,21 +46,27 @@ class RedisClient {
 
   bool connected() const { return connected_; }
 
-  // The reply lives until the next command. REQUIRES: connected(). Aborts when the server goes.
-  resp::Reply send(std::string_view bytes) {
+  // The reply lives until the next command. Nothing where the server ends the connection.
+  std::optional<resp::Reply> try_send(std::string_view bytes) {
     while (!bytes.empty()) {
       const ssize_t n = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-      if (n <= 0) std::abort();
+      if (n <= 0) return std::nullopt;
       bytes.remove_prefix(static_cast<std::size_t>(n));
     }
     in_.clear();
     char chunk[65536];
     while (parser_.parse(in_) != resp::Progress::kComplete) {
       const ssize_t n = recv(fd_, chunk, sizeof chunk, 0);
-      if (n <= 0) std::abort();
+      if (n <= 0) return std::nullopt;
       in_.append(chunk, static_cast<std::size_t>(n));
     }
     return parser_.reply();
+  }
+  // The same. REQUIRES: connected(). Aborts when the server goes.
+  resp::Reply send(std::string_view bytes) {
+    const auto reply = try_send(bytes);
+    if (!reply) std::abort();
+    return *reply;
   }
   resp::Reply operator()(std::initializer_list<std::string_view> arguments) {
     std::string bytes;
