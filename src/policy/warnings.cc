@@ -215,6 +215,10 @@ class Doubts {
                     name + " never gives back: only the gateway sees what an upstream answers",
                     "let the caller of the API send /v1/refund, or add a gateway");
     }
+    if (counts_messages(limit) && (!limit.refund_when.empty() || !limit.settle.empty())) {
+      reader_.doubt(place_of(node, limit.settle.empty() ? "refund_when" : "settle"),
+                    name + " is never corrected: a WebSocket message has no response");
+    }
     const bool flight =
         std::any_of(limit.numbers.begin(), limit.numbers.end(),
                     [](const Numbers& n) { return algorithm_of(n) == Algorithm::kConcurrency; });
