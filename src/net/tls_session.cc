@@ -67,8 +67,17 @@ Io TlsSession::read(char* into, std::size_t room) {
 }
 
 Io TlsSession::write(const char* bytes, std::size_t size) {
-  begin();
-  return result_of(SSL_write(ssl_, bytes, bounded(size)));
+  // A call of OpenSSL's writes one record. Less than all must mean that the socket is full: who
+  // waits for room is not told of room that there was all along.
+  std::size_t written = 0;
+  Io put;
+  do {
+    begin();
+    put = result_of(SSL_write(ssl_, bytes + written, bounded(size - written)));
+    written += put.bytes;
+  } while (put.status == Io::Status::kMoved && written < size);
+  if (put.status == Io::Status::kWouldBlock && written > 0) put.status = Io::Status::kMoved;
+  return {put.status, written};
 }
 
 Io TlsSession::end_output() {

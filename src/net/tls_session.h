@@ -3,6 +3,8 @@
 // A client that closes its connection without saying so in TLS has ended in good order as far as we
 // are concerned, as most do; a server that does has cut its answer short, and that is a failure.
 //
+// REQUIRES: SIGPIPE is ignored. OpenSSL writes as to a file, and a peer that is gone would raise it.
+//
 // THREADS: one owner.
 
 #pragma once
@@ -27,6 +29,7 @@ class TlsSession {
   // kMoved once it is done. REQUIRES for the others: it is.
   Io handshake();
   Io read(char* into, std::size_t room);
+  // Writes until all is written or the socket is full.
   Io write(const char* bytes, std::size_t size);
   // Says that nothing more comes. kWouldBlock when the socket does not take that yet.
   Io end_output();
