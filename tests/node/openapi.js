@@ -11,9 +11,19 @@ const answers = (document) => Object.entries(document.paths).flatMap(([path, ite
     Object.entries(operation.responses).map(([status, response]) =>
       ({ path, method, status: Number(status), response }))));
 
-const send = async (method, { path, headers, body }) =>
-  fetch(`http://127.0.0.1:${port}${path}`, {
-    method: method.toUpperCase(), headers, body: body === undefined ? undefined : JSON.stringify(body) });
+const url = (path) => `http://127.0.0.1:${port}${path}`;
+const post = (path, body) => fetch(url(path), { method: 'POST', body });
+
+// `decide`: a check whose id stands for $id in the body; `first`: what the body is sent to before.
+const send = async (method, { path, headers, body, decide, first }) => {
+  let text = body === undefined ? undefined : JSON.stringify(body);
+  if (decide) {
+    const { id } = await (await post('/v1/check', JSON.stringify(decide))).json();
+    text = text.replace('$id', id);
+  }
+  if (first) await post(first, text);
+  return fetch(url(path), { method: method.toUpperCase(), headers, body: text });
+};
 
 (async () => {
   // The package is an ES module, which import() does not find by NODE_PATH.
