@@ -10,8 +10,8 @@ import sys
 import unittest
 
 sys.path.insert(0, __file__.rsplit("/", 1)[0])
-from harness import (PATIENCE, SystemTest, free_port, get, is_open, main, signal,  # noqa: E402
-                     until)
+from harness import (PATIENCE, WEIR, SystemTest, free_port, get, is_open, main,  # noqa: E402
+                     signal, until)
 
 LIMITS = """
 limits:
@@ -246,7 +246,6 @@ class Passed(SystemTest):
     @unittest.skipUnless(shutil.which("systemd-socket-activate"), "systemd is not installed")
     def test_a_socket_that_systemd_passes_is_listened_on(self):
         port, api = free_port(), free_port()
-        from harness import WEIR
         path = self.write("weir.yaml", f"limits: []\nadmin: {{ listen: 127.0.0.1:{port} }}\n"
                           f"api: {{ listen: 127.0.0.1:{api} }}\n")
         process = self.start("systemd-socket-activate", "-l", f"127.0.0.1:{port}", WEIR, "serve",
@@ -259,7 +258,6 @@ class Passed(SystemTest):
     @unittest.skipUnless(shutil.which("systemd-socket-activate"), "systemd is not installed")
     def test_one_that_nobody_asks_for_is_told(self):
         port, other = free_port(), free_port()
-        from harness import WEIR
         path = self.write("weir.yaml", f"limits: []\nadmin: {{ listen: 127.0.0.1:{port} }}\n")
         process = self.start("systemd-socket-activate", "-l", f"127.0.0.1:{other}", WEIR, "serve",
                              "-c", path)

@@ -2,6 +2,7 @@
 
 import http.client
 import socket
+import ssl
 import stat
 import sys
 import threading
@@ -138,7 +139,6 @@ api: {{ listen: 'unix://{self.folder}/api.sock' }}
         self.addCleanup(begun.close)
         new = self.generation()
         new.wait_for("took the listening sockets over")
-        import ssl
         context = ssl.create_default_context(cafile=f"{self.folder}/ca.pem")
         tls = context.wrap_socket(begun, server_hostname="localhost")
         tls.sendall(b"GET /v1/none HTTP/1.1\r\nHost: a\r\n\r\n")
