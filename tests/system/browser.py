@@ -82,8 +82,16 @@ class Browser:
 
     def names(self, selector):
         """The accessible name of each element that fits, as a screen reader would say it."""
-        found = self.ask("POST", "/elements", {"using": "css selector", "value": selector})
-        return [self.ask("GET", f"/element/{one[ELEMENT]}/computedlabel") for one in found]
+        def ask():
+            found = self.ask("POST", "/elements", {"using": "css selector", "value": selector})
+            try:
+                return [[self.ask("GET", f"/element/{one[ELEMENT]}/computedlabel")
+                         for one in found]]
+            except AssertionError as error:  # the page has drawn a row anew meanwhile
+                if "stale element" not in str(error):
+                    raise
+                return None
+        return harness.until(ask, f"the names of {selector}")[0]
 
     def log(self, kind="browser"):
         return self.ask("POST", "/se/log", {"type": kind})
