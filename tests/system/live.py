@@ -12,8 +12,15 @@ class LiveTest(harness.SystemTest):
 
     def setUp(self):
         super().setUp()
-        self.api = harness.free_port()
-        self.admin = harness.free_port()
+        self.api, self.admin = self.free_ports(2)
+
+    @staticmethod
+    def free_ports(count):
+        """That many, no two of them the same."""
+        ports = set()
+        while len(ports) < count:
+            ports.add(harness.free_port())
+        return list(ports)
 
     def policy(self, limits, api=None, admin=None, more=""):
         return (f"limits: {limits}\n"

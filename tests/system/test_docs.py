@@ -8,6 +8,7 @@ import re
 import shlex
 
 import harness
+from live import LiveTest
 
 
 def fenced_blocks(document):
@@ -64,6 +65,19 @@ class Readme(harness.SystemTest):
             words = shlex.split(command.replace(":9090", f":{admin}"))[1:]
             looked = self.weir(*words)
             self.assertEqual(looked.wait(), 0, looked.output)
+
+
+class Live(LiveTest):
+    def test_every_weir_command_of_the_page_on_changes_works(self):
+        self.serve(self.policy("[{ name: login, key: [user|ip], algorithm: token_bucket, rate: 1/s,"
+                               " burst: 5 }]"))
+        commands = shown_commands("docs/live.md")
+        self.assertGreater(len(commands), 5)
+        url = f"http://127.0.0.1:{self.admin}"
+        for command in commands:
+            words = shlex.split(command, comments=True)[1:]
+            done = self.weir(*words, "--url", url, env={"WEIR_ADMIN_TOKEN": self.TOKEN})
+            self.assertEqual(done.wait(), 0, f"{command}\n{done.output}")
 
 
 if __name__ == "__main__":

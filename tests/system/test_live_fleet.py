@@ -173,11 +173,11 @@ class InRedis(Fleet):
 
     def test_changes_reach_every_instance_that_counts_in_the_same_redis(self):
         redis = Redis(self)
-        ports = [(harness.free_port(), harness.free_port()) for _ in range(2)]
+        api1, admin1, api2, admin2 = self.free_ports(4)
+        ports = [(api1, admin1), (api2, admin2)]
         fleet = [self.serve(self.policy(self.window(10), api=api, admin=admin,
                                         more=f"store: {{ url: '{redis.url}' }}\n"),
                             name=f"weir{api}.yaml") for api, admin in ports]
-        (api1, admin1), (api2, admin2) = ports
         value = self.changed("PUT", "/v1/limits/w", {"limit": 20}, admin=admin1)
         self.assertTrue(value["persistent"])
         begin = time.monotonic()

@@ -48,7 +48,7 @@ Result<policy::PolicyText> LivePolicy::read_first() {
   return kept;
 }
 
-// A place of the fleet's that does not answer is waited for later; a file that is wrong is not.
+// What does not answer, or refuses, does so later too, or not: a start does not hang on it.
 std::optional<Error> LivePolicy::load_entries() {
   auto keeper = open_overlay(loop_, *source_, base_.policy);
   if (!keeper) return keeper.error();
@@ -58,10 +58,9 @@ std::optional<Error> LivePolicy::load_entries() {
   loop_.run_until([&kept] { return kept.has_value(); });
   if (*kept) {
     entries_ = std::move(**kept);
-    return std::nullopt;
+  } else {
+    log::warning("policy: what the fleet has changed is not known: " + kept->error().message);
   }
-  if (kept->error().code != ErrorCode::kUnavailable) return kept->error();
-  log::warning("policy: what the fleet has changed is not known yet: " + kept->error().message);
   return std::nullopt;
 }
 

@@ -2,9 +2,13 @@
 // beside it.
 //
 // WHY asked for, and not told by keyspace notifications: those are off unless the server's operator
-// turns them on, and a subscriber does not learn what it missed. A digest costs one small call.
+// turns them on, and a subscriber does not learn what it missed. To ask costs one small call.
 
+#include <array>
+#include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "app/live/remote_store.h"
 #include "net/steady_time.h"
@@ -18,6 +22,7 @@ namespace {
 namespace redis = store::redis;
 
 constexpr Duration kAskEvery = std::chrono::milliseconds(400);
+constexpr Duration kAskAfterRefusal = std::chrono::seconds(10);
 constexpr Duration kPatience = std::chrono::seconds(2);
 
 redis::Settings settings_of(const RemotePlace& place) {
@@ -48,7 +53,7 @@ class RedisKey {
 
   const std::string& key() const { return key_; }
 
-  void command(std::initializer_list<std::string_view> arguments, Reply done) {
+  void command(std::span<const std::string_view> arguments, Reply done) {
     std::string bytes;
     resp::append_command(bytes, arguments);
     client_.send(std::move(bytes), redis::slot_of(key_), net::steady_ns() + kPatience.count(),
@@ -65,25 +70,36 @@ class RedisKey {
                  });
   }
 
-  // Runs `changed` when `digest_script`, a script of the one key, gives another answer than before.
-  void watch(std::string_view digest_script, std::function<void()> changed) {
-    digest_script_ = digest_script;
+  // Runs `changed` when the answer to `question` is another one than before.
+  void watch(std::vector<std::string_view> question, std::function<void()> changed) {
+    question_ = std::move(question);
     changed_ = std::move(changed);
     ask();
   }
 
  private:
   void ask() {
-    command({"EVAL", digest_script_, "1", key_}, [this](const Result<const resp::Reply*>& reply) {
-      if (reply && (*reply)->text() != digest_) {
-        digest_ = (*reply)->text();
-        changed_();
-      }
-      timer_.expires_after(kAskEvery);
+    command(question_, [this](const Result<const resp::Reply*>& reply) {
+      if (reply) compare(**reply);
+      const bool refused = !reply && reply.error().code == ErrorCode::kInvalid;
+      timer_.expires_after(refused ? kAskAfterRefusal : kAskEvery);
       timer_.async_wait([this, alive = alive_](const net::SystemError& error) {
         if (*alive && !error) ask();
       });
     });
+  }
+
+  void compare(const resp::Reply& reply) {
+    std::string told(reply.text());
+    if (reply.size() > 0) {
+      for (resp::Reply one = reply.first(); one.valid(); one = one.next()) {
+        told += std::to_string(one.text().size()) + ':';
+        told += one.text();
+      }
+    }
+    if (told_ == told) return;
+    told_ = std::move(told);
+    changed_();
   }
 
   const std::string key_;
@@ -91,8 +107,8 @@ class RedisKey {
   redis::Health health_;
   redis::Client client_;
   net::SteadyTimer timer_;
-  std::string_view digest_script_;
-  std::string digest_;
+  std::vector<std::string_view> question_;  // of texts that outlive this, and key_
+  std::optional<std::string> told_;
   std::function<void()> changed_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
@@ -107,8 +123,10 @@ class RedisSource final : public PolicySource {
   std::unique_ptr<OverlayKeeper> overlay() override { return overlay_in_redis(loop_, place_); }
 
   void read(Read done) override {
-    key_.command({"GET", key_.key()}, [this, done = std::move(done)](
-                                          const Result<const resp::Reply*>& reply) {
+    key_.command(std::array<std::string_view, 2>{"GET", key_.key()}, [this, done = std::move(done)](
+                                                                         const Result<
+                                                                             const resp::Reply*>&
+                                                                             reply) {
       if (!reply) return done(reply.error());
       if (!(*reply)->is_text()) {
         return done(Error{ErrorCode::kNotFound, "redis has no key " + key_.key()});
@@ -118,7 +136,9 @@ class RedisSource final : public PolicySource {
   }
 
   void watch(std::function<void()> changed) override {
-    key_.watch("return redis.sha1hex(redis.call('GET', KEYS[1]) or '')", std::move(changed));
+    // A policy may be large: its digest is asked for.
+    key_.watch({"EVAL", "return redis.sha1hex(redis.call('GET', KEYS[1]) or '')", "1", key_.key()},
+               std::move(changed));
   }
 
  private:
@@ -135,7 +155,7 @@ class RedisOverlay final : public OverlayKeeper {
   bool persistent() const override { return true; }
 
   void load(Loaded done) override {
-    key_.command({"HGETALL", key_.key()},
+    key_.command(std::array<std::string_view, 2>{"HGETALL", key_.key()},
                  [done = std::move(done)](const Result<const resp::Reply*>& reply) {
                    if (!reply) return done(reply.error());
                    done(entries_in(**reply));
@@ -143,24 +163,26 @@ class RedisOverlay final : public OverlayKeeper {
   }
 
   void put(const overlay::Name& name, const overlay::Entry& entry, Stored done) override {
-    store({"HSET", key_.key(), overlay::to_text(name), overlay::to_text(entry)}, std::move(done));
+    const std::string field = overlay::to_text(name);
+    const std::string value = overlay::to_text(entry);
+    store(std::array<std::string_view, 4>{"HSET", key_.key(), field, value}, std::move(done));
   }
 
   void erase(const overlay::Name& name, Stored done) override {
-    store({"HDEL", key_.key(), overlay::to_text(name)}, std::move(done));
+    const std::string field = overlay::to_text(name);
+    store(std::array<std::string_view, 3>{"HDEL", key_.key(), field}, std::move(done));
   }
 
   void watch(std::function<void(overlay::Entries)> changed) override {
-    key_.watch("return redis.sha1hex(table.concat(redis.call('HGETALL', KEYS[1]), '\\n'))",
-               [this, changed = std::move(changed)] {
-                 load([changed](Result<overlay::Entries> entries) {
-                   if (entries) changed(std::move(*entries));
-                 });
-               });
+    key_.watch({"HGETALL", key_.key()}, [this, changed = std::move(changed)] {
+      load([changed](Result<overlay::Entries> entries) {
+        if (entries) changed(std::move(*entries));
+      });
+    });
   }
 
  private:
-  void store(std::initializer_list<std::string_view> arguments, Stored done) {
+  void store(std::span<const std::string_view> arguments, Stored done) {
     key_.command(arguments, [done = std::move(done)](const Result<const resp::Reply*>& reply) {
       done(reply ? Result<bool>(true) : Result<bool>(reply.error()));
     });

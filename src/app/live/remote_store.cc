@@ -24,7 +24,8 @@ Result<RemotePlace> place_of(const policy::Store& store) {
 Result<std::unique_ptr<OverlayKeeper>> open_overlay(net::Loop& loop, PolicySource& source,
                                                     const policy::Policy& policy) {
   if (auto keeper = source.overlay()) return keeper;
-  if (policy.store.in_memory()) return keep_overlay_here();
+  // Who cannot be asked for changes does not follow those of others either.
+  if (policy.store.in_memory() || !policy.admin) return keep_overlay_here();
   const auto place = place_of(policy.store);
   if (!place) return place.error();
   return overlay_in_redis(loop, *place);
