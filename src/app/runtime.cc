@@ -48,7 +48,7 @@ Result<std::unique_ptr<Runtime>> Runtime::open(policy::Policy policy, const Serv
         std::make_unique<StoreKeeper>(*runtime->store_.memory, *runtime->clock_, settings.snapshot);
   }
   runtime->engine_ = std::make_unique<engine::Engine>(runtime->store_.store(), &runtime->registry_);
-    runtime->adhoc_ = std::make_unique<engine::Adhoc>(runtime->store_.store(), *runtime->engine_);
+  runtime->adhoc_ = std::make_unique<engine::Adhoc>(runtime->store_.store(), *runtime->engine_);
   runtime->denial_log_ = std::make_unique<DenialLog>(*runtime->engine_);
   runtime->engine_->on_denied(
       [log = runtime->denial_log_.get()](const engine::Attributes& attributes,

@@ -24,12 +24,12 @@ struct TopOptions {
   TopView view = TopView::kLimits;
   TopSort sort = TopSort::kRate;
   bool reversed = false;
-  std::string filter{};      // names that hold this, in any case
+  std::string filter{};    // names that hold this, in any case
   bool typing = false;     // the filter is being written
   std::size_t scroll = 0;  // rows of the table that are passed over
   bool blocks = true;      // the terminal can show block characters
-  std::string where{};       // whom was asked
-  std::string trouble{};     // why there is no newer answer, or empty
+  std::string where{};     // whom was asked
+  std::string trouble{};   // why there is no newer answer, or empty
 };
 
 // At most `rows` lines, none longer than `columns` characters and none with a control character.
