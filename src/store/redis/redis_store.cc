@@ -149,7 +149,17 @@ void RedisStore::meet_fleet() {
   shards_.front()->client.run(std::move(call));
 }
 
+void RedisStore::on_first_answer(std::function<void()> tell) {
+  if (!tell_fleet_) return health_.on_first_answer(std::move(tell));
+  tell_answered_ = std::move(tell);
+}
+
 void RedisStore::take_fleet(const redis::Outcome& outcome) {
+  learn_fleet(outcome);
+  if (tell_answered_ && has_answered()) std::exchange(tell_answered_, nullptr)();
+}
+
+void RedisStore::learn_fleet(const redis::Outcome& outcome) {
   if (outcome.ending != Ending::kReply || !outcome.reply->is_list() || !tell_fleet_) return;
   const resp::Reply count = outcome.reply->first();
   const auto secret = read_secret(count.next().text());

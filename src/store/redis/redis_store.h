@@ -75,8 +75,10 @@ class RedisStore final : public Store {
     SipKey secret;                // drawn by the first of them
   };
   void on_fleet(std::function<void(const Fleet&)> tell) { tell_fleet_ = std::move(tell); }
-  // Runs `tell` once, at the first answer of a server, on the thread that got it.
-  void on_first_answer(std::function<void()> tell) { health_.on_first_answer(std::move(tell)); }
+  // Runs `tell` once, at the first answer of a server, on the thread that got it; where on_fleet()
+  // was called, not before the fleet is known, so that no id is sealed by a secret of our own.
+  // REQUIRES: before start(), and after on_fleet().
+  void on_first_answer(std::function<void()> tell);
 
  private:
   class Operation;
@@ -95,6 +97,7 @@ class RedisStore final : public Store {
   void beat();
   void meet_fleet();
   void take_fleet(const redis::Outcome& outcome);
+  void learn_fleet(const redis::Outcome& outcome);
   void look_at_memory();
 
   net::Loops& loops_;
@@ -103,6 +106,7 @@ class RedisStore final : public Store {
   redis::Health health_;
   redis::DenyCache denials_;
   std::function<void(const Fleet&)> tell_fleet_;
+  std::function<void()> tell_answered_;
   SipKey secret_ = random_sip_key();  // ours, until we hear of the fleet's; the first loop's
   std::string instance_;              // our name among the instances
   std::unique_ptr<net::SteadyTimer> heartbeat_;
