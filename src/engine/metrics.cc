@@ -8,6 +8,12 @@ namespace {
 
 constexpr std::string_view kOutcomeNames[] = {"allowed", "denied", "passed", "shadow_denied"};
 
+// One decision in eight, the first of them, and spread so that no rhythm of the calls meets the
+// same ones always: the multiples of the golden ratio, as Fibonacci hashing has them.
+bool is_looked_at(std::uint64_t turn) {
+  return (turn * 0x9E3779B97F4A7C15U) >> 61 == 0;
+}
+
 constexpr auto kLargestQuota = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 
 }  // namespace
@@ -29,17 +35,20 @@ void LimitCounters::count(const Verdict& verdict, Source source, bool shadow, bo
   const LimitOutcome outcome = allowed
                                    ? (admitted ? LimitOutcome::kAllowed : LimitOutcome::kPassed)
                                    : (shadow ? LimitOutcome::kShadowDenied : LimitOutcome::kDenied);
-  metrics::detail::add_to(
-      words[static_cast<std::size_t>(outcome) * kSources + static_cast<std::size_t>(source)], 1);
+  auto& counted =
+      words[static_cast<std::size_t>(outcome) * kSources + static_cast<std::size_t>(source)];
+  const bool sampled = is_looked_at(counted.load(std::memory_order_relaxed));
+  metrics::detail::add_to(counted, 1);
   // A store that failed told no numbers; an unlimited limit has none.
   const bool known = source != Source::kFailOpen && source != Source::kFailClosed;
-  if (known && verdict.quota - 1 < kLargestQuota) count_fullness(verdict, words + kFullness);
+  if (sampled && known && verdict.quota - 1 < kLargestQuota)
+    count_fullness(verdict, words + kFullness);
   const bool has_wait = verdict.outcome == weir::Outcome::kDenied && verdict.retry_known;
   if (has_wait && !shadow) count_wait(verdict.retry_after, words + kWaits);
 }
 
-// WHY not Histogram::observe: this is every decision. All bounds are twentieths, so that one look
-// tells the place.
+// WHY not Histogram::observe: this is on every decision's way. All bounds are twentieths, so that
+// one look tells the place.
 void LimitCounters::count_fullness(const Verdict& verdict, std::atomic<std::uint64_t>* words) {
   constexpr std::uint8_t kPlaces[21] = {0, 1, 1, 2, 2, 2, 3, 3, 3, 3, 3,
                                         4, 4, 4, 4, 4, 5, 5, 5, 6, 6};

@@ -35,7 +35,8 @@ class LimitCounters {
  public:
   LimitCounters();
 
-  // `admitted`: whether the request as a whole was.
+  // `admitted`: whether the request as a whole was. How full the counter is goes into the histogram
+  // for one decision in eight of each outcome.
   void count(const Verdict& verdict, Source source, bool shadow, bool admitted) const;
 
   std::uint64_t decisions(const metrics::Snapshot& snapshot, LimitOutcome outcome,
