@@ -41,7 +41,7 @@ class RedisKey {
   RedisKey(net::Loop& loop, const RemotePlace& place, std::string key)
       : key_(std::move(key)),
         settings_(settings_of(place)),
-        health_(nullptr),
+        health_(nullptr, redis::Health::Concern::kPolicy),
         client_(loop, settings_, health_),
         timer_(loop.executor()) {
     client_.start();

@@ -18,9 +18,16 @@ constexpr std::string_view kErrorsHelp = "Calls of the store that failed, by kin
 constexpr std::string_view kEndings[] = {"refused", "timeout",     "lost",
                                          "unsent",  "unreachable", "foreign"};
 
+std::string_view consequence(Health::Concern concern) {
+  return concern == Health::Concern::kDecisions
+             ? "; decisions follow on_error until it is over"
+             : "; changes to the policy are not seen until it is over";
+}
+
 }  // namespace
 
-Health::Health(metrics::Registry* registry) : registry_(registry) {
+Health::Health(metrics::Registry* registry, Concern concern)
+    : concern_(concern), registry_(registry) {
   if (registry == nullptr) return;
   seconds_ = registry->histogram("weir_store_seconds", "How long the store took to answer.",
                                  latency_bounds(), {{"op", "charge"}});
@@ -62,7 +69,7 @@ void Health::trouble(std::string_view what, bool begins, const std::string& mess
     State& state = found->second;
     if (begins && ++state.open == 1) {
       state.reason = message;
-      line = std::string(what) + ": " + message + "; decisions follow on_error until it is over";
+      line = std::string(what) + ": " + message + std::string(consequence(concern_));
     } else if (!begins && state.open > 0 && --state.open == 0) {
       states_.erase(found);
       line = std::string(what) + ": " + (message.empty() ? "is back" : message);
@@ -70,7 +77,9 @@ void Health::trouble(std::string_view what, bool begins, const std::string& mess
     down_.store(static_cast<int>(states_.size()), std::memory_order_relaxed);
   }
   if (line.empty()) return;
-  if (begins)
+  if (begins && concern_ == Concern::kPolicy)
+    log::warning(line);
+  else if (begins)
     log::error(line);
   else
     log::info(line);

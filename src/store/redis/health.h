@@ -7,6 +7,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -21,8 +22,12 @@ namespace weir::store::redis {
 
 class Health {
  public:
+  // What stands still while the store does not answer. Only decisions are an error: whoever keeps
+  // the policy in the same server is not told of one outage as if it were two.
+  enum class Concern : std::uint8_t { kDecisions, kPolicy };
+
   // REQUIRES: the registry, where given, outlives this and all that counts by it.
-  explicit Health(metrics::Registry* registry);
+  explicit Health(metrics::Registry* registry, Concern concern = Concern::kDecisions);
 
   // One loop's breaker for a node has opened, or closed. The first to open and the last to close
   // are logged, with the reason, where there is one for the latter.
@@ -58,6 +63,7 @@ class Health {
 
   void first_answer();
 
+  const Concern concern_;
   metrics::Registry* const registry_;
   metrics::Histogram seconds_;
   std::array<metrics::Counter, 6> failures_;  // by Ending; the last: foreign values
