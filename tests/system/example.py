@@ -1,0 +1,135 @@
+"""What the tests of examples/ share: an example's folder, copied to where nobody else works, its ports
+replaced by free ones, and its README played as a reader would type it.
+
+In a README, a `console` block holds commands, each behind `$ `, with what they print below; `...` stands
+for what differs from time to time. A command that ends in ` &` goes on running.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import time
+
+import harness
+
+READY = {  # what a command in the background prints, or is waited for on the port it names
+    "weir serve": "ready",
+    "redis-server": "Ready to accept connections",
+    "node": "listens",
+    "python3": "listens",
+    "example_orders": "listens",
+    "etcd": "ready to serve client requests",
+}
+
+
+def commands(text):
+    """(command, what it prints) of each command in a README."""
+    found = []
+    for block in re.findall(r"^```console\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            lines = part.splitlines()
+            command = lines.pop(0)
+            while command.endswith("\\"):
+                command = command[:-1] + lines.pop(0).strip()
+            found.append((command, "\n".join(lines)))
+    return found
+
+
+def shape(text):
+    """A pattern of what a command should print."""
+    parts = [re.escape(part) for part in text.strip().split("...")]
+    return re.compile(".*".join(parts), re.DOTALL)
+
+
+class ExampleTest(harness.SystemTest):
+    """A copy of one example, with ports of its own."""
+
+    NAME = ""
+    PORTS = ()      # those that its files and README name
+    REPEATED = ()   # commands with one of these words may be typed again until they answer in time
+
+    def setUp(self):
+        super().setUp()
+        self.port = {port: harness.free_port() for port in self.PORTS}
+        self.place = self.folder / self.NAME
+        shutil.copytree(harness.ROOT / "examples" / self.NAME, self.place,
+                        ignore=shutil.ignore_patterns("node_modules"))
+        for path in self.place.rglob("*"):
+            if path.is_file():
+                path.write_text(self.own(path.read_text()))
+        self.environment = {"PATH": f"{harness.BUILD}:{os.environ['PATH']}:/usr/sbin",
+                            "NODE_PATH": str(harness.ROOT / "build" / "node" / "node_modules")}
+        self.running = {}
+
+    def own(self, text):
+        """The text with this copy's ports in place of the example's."""
+        for port, mine in self.port.items():
+            text = re.sub(rf"(?<![\d.]){port}(?!\d)", str(mine), text)
+        return text
+
+    def background(self, command):
+        """Starts a command that goes on, and returns when it is ready."""
+        variables, command = re.fullmatch(r"((?:\w+=\S+ )*)(.*)", command).groups()
+        process = self.start("bash", "-c", f"{variables}exec {command}", cwd=self.place,
+                             env=self.environment)
+        for name, line in READY.items():
+            if command.startswith(name):
+                process.wait_for(line)
+                return process
+        if command.startswith("nginx"):  # says nothing; its file names the port
+            [file] = re.findall(r"\S+\.conf", command)
+            port = re.findall(r"listen \S+?:(\d+)", (self.place / file).read_text())[0]
+        else:  # weir demo
+            port = command.rsplit(":", 1)[1]
+        port = int(port)
+        harness.until(lambda: harness.is_open(port), f"{command} listens")
+        return process
+
+    def run_line(self, command, env=None):
+        """What a command prints, with its errors."""
+        done = subprocess.run(["bash", "-c", command], cwd=self.place, text=True, timeout=60,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, check=False,
+                              env={**os.environ, **self.environment, **(env or {})})
+        return done.stdout.replace("\r", "").strip()
+
+    def type(self, command, expected):
+        """Runs one command of the README and holds what it prints against what stands there."""
+        repeated = any(word in command for word in self.REPEATED)
+        deadline = time.monotonic() + harness.PATIENCE
+        while True:
+            began = time.monotonic()
+            printed = self.run_line(command)
+            if shape(expected).fullmatch(printed):
+                return
+            if repeated and self.holds_when_slow(printed, time.monotonic() - began):
+                return
+            if not repeated or time.monotonic() > deadline:
+                break
+        self.fail(f"$ {command}\n{printed}\n--- but the README says\n{expected}")
+
+    def holds_when_slow(self, printed, seconds):
+        """Whether what a command of REPEATED printed is right for the time that it took."""
+        return False
+
+    def play(self):
+        """The README, from top to bottom; the commands it left running, by their first words."""
+        played = commands(self.own((harness.ROOT / "examples" / self.NAME / "README.md").read_text()))
+        self.assertTrue(played)
+        for command, expected in played:
+            if command.endswith(" &"):
+                self.running[command[:-2]] = self.background(command[:-2])
+            else:
+                self.type(command, expected)
+
+    def clocked(self, *arguments, policy="weir.yaml", env=None):
+        """weir on this example's policy, with a clock that only the test moves."""
+        path = self.folder / f"clock-{harness.free_port()}"
+        program = self.weir("serve", "-c", policy, "--test-clock", path, *arguments, cwd=self.place,
+                            env={**self.environment, **(env or {})})
+        program.wait_for("ready")
+        clock = harness.TestClock(path)
+        self.addCleanup(clock.close)
+        self.running["weir serve"] = program
+        return clock
