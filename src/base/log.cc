@@ -50,27 +50,34 @@ spdlog::level::level_enum to_spdlog(Level level) {
   return spdlog::level::info;
 }
 
-void append_logfmt_value(std::string& out, std::string_view value) {
+void append_bytes_in_hex(std::string& out, std::string_view bytes) {
   constexpr char kHex[] = "0123456789abcdef";
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += "\\x";
+    out += kHex[byte >> 4];
+    out += kHex[byte & 15];
+  }
+}
+
+void append_logfmt_value(std::string& out, std::string_view value) {
   out += '"';
   std::size_t i = 0;
   while (i < value.size()) {
     const std::size_t length = utf8_length(value.substr(i));
+    const std::string_view character = value.substr(i, length == 0 ? 1 : length);
     const char c = value[i];
-    const auto byte = static_cast<unsigned char>(c);
     if (c == '"' || c == '\\') {
       out += '\\';
       out += c;
     } else if (c == '\n') {
       out += "\\n";
-    } else if (length == 0 || byte < 0x20 || byte == 0x7f) {
-      out += "\\x";
-      out += kHex[byte >> 4];
-      out += kHex[byte & 15];
+    } else if (length == 0 || utf8_is_control(character)) {
+      append_bytes_in_hex(out, character);
     } else {
-      out.append(value, i, length);
+      out += character;
     }
-    i += length == 0 ? 1 : length;
+    i += character.size();
   }
   out += '"';
 }

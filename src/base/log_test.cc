@@ -28,6 +28,16 @@ TEST(Log, KeepsALineOneLineWhateverAValueHolds) {
   }
 }
 
+// A terminal that takes U+009B for the start of an escape sequence must not get it from a client.
+TEST(Log, ShowsWhatATerminalWouldActOn) {
+  const Field fields[] = {{"user",
+                           "\xc2\x9b"
+                           "2J\xe2\x80\xa8\xe2\x80\xae\xe2\x81\xa6 \xc3\xa9"}};
+  EXPECT_EQ(format_line(Format::kLogfmt, "refused", fields),
+            "msg=\"refused\" user=\"\\xc2\\x9b2J\\xe2\\x80\\xa8\\xe2\\x80\\xae\\xe2\\x81\\xa6 "
+            "\xc3\xa9\"");
+}
+
 TEST(Log, TellsAWatcherOfChangesAndNotOfRecords) {
   std::vector<std::string> seen;
   watch([&](Level level, std::string_view message) {

@@ -37,10 +37,16 @@ bool truth(const value& of, std::string_view name) {
 std::string text(const value& of, std::string_view name) {
   const value* found = member(of, name);
   if (found == nullptr || !found->is_string()) return {};
-  std::string out(found->get_string());
-  for (char& c : out) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) c = '?';
+  std::string out;
+  for (std::string_view left(found->get_string()); !left.empty();) {
+    const std::size_t length = utf8_length(left);
+    const std::string_view character = left.substr(0, length == 0 ? 1 : length);
+    if (length == 0 || utf8_is_control(character)) {
+      out += '?';
+    } else {
+      out += character;
+    }
+    left.remove_prefix(character.size());
   }
   return out;
 }

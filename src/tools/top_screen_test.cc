@@ -112,10 +112,12 @@ TEST(TopScreen, SaysThatItHasLostTheServer) {
 TEST(TopScreen, LetsNoKeySteerTheTerminal) {
   const auto hostile = parse_json(
       R"({"keys":[{"key":"\u001b[2J\u0007evil","limit":"a\nb","recent":1,"denied":1}],
-          "limits":[{"name":"\u001b]0;x"}]})");
+          "limits":[{"name":"\u001b]0;x\u009b2J\u202e"}]})");
   for (const TopView view : {TopView::kLimits, TopView::kKeys}) {
     for (const std::string& line : top_screen(*hostile, {.view = view})) {
       for (const char c : line) EXPECT_TRUE(c < 0 || (c >= 0x20 && c != 0x7f)) << line;
+      EXPECT_EQ(line.find("\u009b"), std::string::npos) << line;
+      EXPECT_EQ(line.find("\u202e"), std::string::npos) << line;
     }
   }
 }
