@@ -86,6 +86,16 @@ class Reloading(LiveTest):
         self.wait_for_quota(11)
         self.assertEqual(self.status()["reasons"], [])
 
+    def test_a_file_that_was_gone_and_is_back_as_it_was_leaves_no_complaint(self):
+        text = self.policy(self.window(10))
+        self.serve(text)
+        os.unlink(self.folder / "weir.yaml")
+        self.assertEqual(self.control("POST", "/v1/policy:reload")[0], 422)
+        self.assertIn("the last reload was refused", self.status()["reasons"][0])
+        self.write("weir.yaml", text)
+        harness.until(lambda: self.status()["reasons"] == [],
+                      f"no complaint is left: {self.status()}")
+
     def test_the_admin_api_reloads_and_says_what_is_wrong(self):
         weir = self.serve(self.policy(self.window(10)))
         status, value = self.control("POST", "/v1/policy:reload")

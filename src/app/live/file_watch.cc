@@ -123,9 +123,9 @@ void FileWatch::on_time() {
   settling_ = moving;  // the writer may still be at it
   if (moving) return look_again_after(kSettle);
   look_again_after(kLookEvery);
-  if (!now || now == told_) return;
-  told_ = now;
-  changed_();
+  if (now == told_) return;
+  told_ = now;  // one that was gone is news when it is back, as it was or not
+  if (now) changed_();
 }
 
 }  // namespace weir::app

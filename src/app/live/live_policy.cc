@@ -138,12 +138,16 @@ void LivePolicy::take(Result<policy::PolicyText> text, const std::string& cause,
                       const Done& done) {
   const bool away = !text && last_good_ && text.error().code == ErrorCode::kUnavailable;
   if (watched && away) return;  // it is watched again once it answers
-  if (!text) return refuse({source_->name() + ": " + text.error().message}, cause, done);
+  if (!text) {
+    if (watched && text.error().message == refused_) return;
+    refused_ = text.error().message;
+    return refuse({source_->name() + ": " + text.error().message}, cause, done);
+  }
   set_trouble({});
   const std::string hash = fingerprint(text->text);
-  if (watched && hash == refused_hash_) return;
-  if (watched && hash == base_.hash && refused_hash_.empty()) return;
-  refused_hash_ = hash;
+  if (watched && hash == refused_) return;
+  if (watched && hash == base_.hash && refused_.empty()) return;
+  refused_ = hash;
   const std::string copy = last_good_ ? text->text : std::string();
   policy::Loaded loaded = policy::load(std::move(*text));
   for (const std::string& line : lines_of(loaded.warnings)) log::warning(line);
@@ -153,7 +157,7 @@ void LivePolicy::take(Result<policy::PolicyText> text, const std::string& cause,
   if (!installed) return refuse({installed.error().message}, cause, done);
   base_ = std::move(base);
   watch_keys();
-  refused_hash_.clear();
+  refused_.clear();
   if (last_good_) last_good_->write(copy);
   count("ok");
   const std::string what = source_->name() + " is in force, generation " +

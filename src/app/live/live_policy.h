@@ -103,8 +103,8 @@ class LivePolicy final : public admin::Control {
   std::optional<Services> services_;   // from start() on
   Base base_;
   overlay::Entries entries_;  // in force, but for what is set aside
-  std::string refused_hash_;  // of the text that was refused last
-  std::string first_text_;    // to be kept once it is in force
+  std::string refused_;  // last: a text's hash, or why there was none; empty once one is in force
+  std::string first_text_;  // to be kept once it is in force
   net::SteadyTimer expiry_;
   std::string keys_file_;  // of identity.jwt, where the policy has it
   std::unique_ptr<FileWatch> keys_watch_;
