@@ -60,6 +60,7 @@ class AdminApi(LiveTest):
                 ("/v1/limits/b", {"burst": 1, "expires": 1}, 422, "expires is over already"),
                 ("/v1/limits/none", {"burst": 1}, 404, "no limit none"),
                 ("/v1/limits/b/overrides/a/b", {"burst": 1}, 422, "key has 2 values"),
+                ("/v1/limits/b/overrides/%ff", {"burst": 1}, 400, "not UTF-8"),
                 ("/v1/policy", {"limits": []}, 422, "limits cannot be changed here")]:
             got, value = self.control("PUT", path, body)
             self.assertEqual(got, status, (path, body, value))

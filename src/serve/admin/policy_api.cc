@@ -14,6 +14,7 @@
 #include "serve/http/problem.h"
 #include "serve/http/token.h"
 #include "wire/http1/query.h"
+#include "wire/websocket/utf8.h"
 
 namespace weir::admin {
 namespace {
@@ -185,6 +186,10 @@ void change_target(const Call& call, std::vector<std::string> target) {
   if (put) {
     const Result<bool> read = read_set(call.request.body, change);
     if (!read) return refuse(call, 400, read.error().message);
+    // Changes are kept and told as JSON.
+    if (!std::all_of(target.begin(), target.end(), websocket::is_utf8)) {
+      return refuse(call, 400, "the path names a limit or a key that is not UTF-8");
+    }
   }
   change.target = std::move(target);
   run(call, std::move(change));
