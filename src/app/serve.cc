@@ -45,6 +45,12 @@ int fail(const Error& error) {
 // Until a signal ends it. This thread carries the control loop: what it does there, such as loading
 // a policy, no request waits for.
 int serve(Runtime& runtime, LivePolicy& live, net::Loop& control) {
+  // Before clients may come: what they open could leave no descriptor for it.
+  bool stopped = false;
+  const signals::Watch watch(control, [&](signals::Event event) {
+    if (event == signals::Event::kReload) return live.reload("SIGHUP");
+    stopped = true;
+  });
   FilesWatch certificates(control, [&runtime] { runtime.reload_certificates(); });
   const auto watch_certificates = [&] {
     const auto current = runtime.engine().current();
@@ -63,11 +69,6 @@ int serve(Runtime& runtime, LivePolicy& live, net::Loop& control) {
     return fail(offered.error());
   }
   runtime.print_start();
-  bool stopped = false;
-  const signals::Watch watch(control, [&](signals::Event event) {
-    if (event == signals::Event::kReload) return live.reload("SIGHUP");
-    stopped = true;
-  });
   control.run_until([&stopped] { return stopped; });
   live.stop();
   runtime.stop();

@@ -116,9 +116,9 @@ Result<PolicyText> read_policy_file(const std::string& path) {
 }
 
 Loaded load(PolicyText written, const LoadOptions& options) {
-  std::string text = std::move(written.text);
-  if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
-  Source source(written.name, std::move(text));
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (written.text.starts_with(kByteOrderMark)) written.text.erase(0, kByteOrderMark.size());
+  Source source(written.name, std::move(written.text));
   Diagnostics mistakes(source);
   Diagnostics doubts(source);
   Reader reader(source, mistakes, doubts);

@@ -2,6 +2,7 @@
 readers, floods, file descriptors, more requests than it can answer. Each has a stated outcome
 (docs/gateway.md, "What clients can make it hold")."""
 
+import http.client
 import os
 import re
 import resource
@@ -41,8 +42,11 @@ limits: [{{ name: all, algorithm: token_bucket, rate: 1000000000/s, burst: 10000
         """Whether a request on this connection is answered."""
         try:
             client.sendall(REQUEST)
-            return client.recv(65536).startswith(b"HTTP/1.1 200")
-        except ConnectionError:
+            answer = http.client.HTTPResponse(client)
+            answer.begin()
+            answer.read()
+            return answer.status == 200
+        except (ConnectionError, http.client.HTTPException):
             return False
 
     def ask(self, client):
@@ -162,7 +166,10 @@ class FileDescriptors(FloodTest):
         self.ask(self.client())
         inside = self.client()
         self.ask(inside)
-        resource.prlimit(pid, resource.RLIMIT_NOFILE, (self.files(), hard))
+        # Up to the first number that is free: descriptors have holes between them.
+        used = {int(number) for number in os.listdir(f"/proc/{pid}/fd")}
+        free = next(number for number in range(len(used) + 1) if number not in used)
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (free, hard))
         late = self.client()
         late.sendall(REQUEST)
         self.process.wait_for("Too many open files; trying again every 50 ms")
