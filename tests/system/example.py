@@ -113,6 +113,9 @@ class ExampleTest(harness.SystemTest):
         """Whether what a command of REPEATED printed is right for the time that it took."""
         return False
 
+    def typed(self, command):
+        """Waits for what a command of the README brings about, as a reader does by being slow."""
+
     def play(self):
         """The README, from top to bottom; the commands it left running, by their first words."""
         played = commands(self.own((harness.ROOT / "examples" / self.NAME / "README.md").read_text()))
@@ -122,6 +125,7 @@ class ExampleTest(harness.SystemTest):
                 self.running[command[:-2]] = self.background(command[:-2])
             else:
                 self.type(command, expected)
+                self.typed(command)
 
     def clocked(self, *arguments, policy="weir.yaml", env=None):
         """weir on this example's policy, with a clock that only the test moves."""

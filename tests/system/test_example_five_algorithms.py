@@ -15,7 +15,7 @@ class FiveAlgorithms(ExampleTest):
     def test_the_readme(self):
         self.play()
         weir = next(p for command, p in self.running.items() if command.startswith("weir serve"))
-        self.assertIn("decisions follow on_error", weir.output)
+        weir.wait_for("decisions follow on_error")
 
     def at(self, seconds):
         """Sets the time to so many seconds after a minute began."""

@@ -16,9 +16,20 @@ class Vistack(ExampleTest):
     NAME = "vistack"
     PORTS = (2379, 2380, 3000, 6379, 8080)
 
+    generation = 1
+
+    def program(self):
+        return next((p for command, p in self.running.items() if command.startswith("weir serve")), None)
+
+    def typed(self, command):
+        if "etcdctl" in command and self.program():
+            self.generation += 1
+            self.program().wait_for(f"is in force, generation {self.generation}")
+
     def test_the_readme(self):
         self.play()
-        weir = next(p for command, p in self.running.items() if command.startswith("weir serve"))
+        weir = self.program()
+        weir.wait_for("decisions follow on_error")
         errors = [line for line in weir.lines if "level=error" in line]
         self.assertEqual(len(errors), 1, weir.output)
         self.assertIn("decisions follow on_error", errors[0])
