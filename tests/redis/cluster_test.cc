@@ -101,7 +101,8 @@ TEST(RedisCluster, TellsAnotherInstanceNothingOfWhatARefusalTook) {
   std::deque<std::string> keys;
   for (int i = 0; i < 200; ++i) {
     const std::string& key = keys.emplace_back("1:" + std::to_string(i) + ",");
-    std::vector<Charge> both{charge_of(wide, "wide", key), charge_of(narrow, "narrow", "n" + key)};
+    const std::string& other_key = keys.emplace_back("n" + key);  // in another slot, mostly
+    std::vector<Charge> both{charge_of(wide, "wide", key), charge_of(narrow, "narrow", other_key)};
     both[0].cost = 3;
     both[1].cost = 2;
     ASSERT_FALSE(one.charge(both, support::wall_now()).admission.admitted);
