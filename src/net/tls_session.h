@@ -3,7 +3,8 @@
 // A client that closes its connection without saying so in TLS has ended in good order as far as we
 // are concerned, as most do; a server that does has cut its answer short, and that is a failure.
 //
-// REQUIRES: SIGPIPE is ignored. OpenSSL writes as to a file, and a peer that is gone would raise it.
+// REQUIRES: SIGPIPE is ignored. OpenSSL writes as to a file, and a peer that is gone would raise
+// it.
 //
 // THREADS: one owner.
 

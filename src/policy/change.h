@@ -42,8 +42,8 @@ ChangedLimit change_limit(const Policy& policy, const Node& tree, std::size_t pl
 // so.
 std::vector<std::string> change_policy(Policy& policy, const boost::json::object& fields);
 
-// { "ip": "203.0.113.0/24" }: which requests are meant, as a `match` says it. Nothing after adding to
-// `mistakes`.
+// { "ip": "203.0.113.0/24" }: which requests are meant, as a `match` says it. Nothing after adding
+// to `mistakes`.
 std::optional<Match> read_meant(const Policy& policy, const boost::json::object& fields,
                                 std::vector<std::string>& mistakes);
 

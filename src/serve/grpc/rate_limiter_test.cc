@@ -163,14 +163,12 @@ TEST_F(RateLimitServiceTest, CountsByDescriptorAndTellsStatusAndReset) {
   EXPECT_EQ(words(api("u2")), "OK [OK 2/MINUTE api 1 60s]");
 }
 
-// K171
 TEST_F(RateLimitServiceTest, ResetIsRoundedUpAndNeverZeroWithinAWindow) {
   start(kTwoAMinute);
   clock_.set(clock_.now() + Duration(59'000'000'001));
   EXPECT_EQ(words(api()), "OK [OK 2/MINUTE api 1 1s]");
 }
 
-// K169
 TEST_F(RateLimitServiceTest, RequestsAtTheEdgeOfTheProtocol) {
   start(kTwoAMinute);
   EXPECT_EQ(call(request("", {{{{"user", "u"}}}})).text(), "rate limit domain must not be empty");
@@ -203,7 +201,6 @@ TEST_F(RateLimitServiceTest, UnlimitedAndDeniedTogetherAreOverLimit) {
             "OVER_LIMIT [OK 4294967295] [OVER_LIMIT 0/DAY none 0 0s]");
 }
 
-// K033
 TEST_F(RateLimitServiceTest, TheLargestAddendDoesNotWrap) {
   start(kTwoAMinute);
   EXPECT_EQ(words(api("u1", 4294967295)), "OVER_LIMIT [OVER_LIMIT 2/MINUTE api 2 0s]");
@@ -219,7 +216,6 @@ TEST_F(RateLimitServiceTest, AddendsOfTheRequestAndTheDescriptor) {
             "OK [OK 2/MINUTE api 2 0s]");  // a peek
 }
 
-// K085
 TEST_F(RateLimitServiceTest, TheSameDescriptorTwiceIsChargedTwice) {
   start("limits: [{ name: one, key: [user], algorithm: fixed_window, limit: 1, window: 1m }]\n");
   const Asked same{{{"user", "u"}}};

@@ -91,7 +91,6 @@ constexpr Duration ms(std::int64_t n) {
   return std::chrono::milliseconds(n);
 }
 
-// K001
 TEST_F(RespServer, ARateAboveOneASecondIsExact) {
   start();
   const char* const expected[] = {"0 3 2 -1 1", "0 3 1 -1 1", "0 3 1 -1 1", "0 3 0 -1 2",
@@ -102,7 +101,6 @@ TEST_F(RespServer, ARateAboveOneASecondIsExact) {
   }
 }
 
-// K005
 TEST_F(RespServer, WaitingTheAdvertisedTimeIsEnough) {
   start();
   EXPECT_EQ(cell("k 0 3 60"), "0 1 0 -1 20");
@@ -114,14 +112,12 @@ TEST_F(RespServer, WaitingTheAdvertisedTimeIsEnough) {
   EXPECT_EQ(cell("k 0 3 60"), "0 1 0 -1 20");
 }
 
-// K007
 TEST_F(RespServer, ACostAboveTheBucketNeverPassesAndTakesNothing) {
   start();
   EXPECT_EQ(cell("k 4 5 60 6"), "1 5 5 -1 0");
   EXPECT_EQ(cell("k 4 5 60 1"), "0 5 4 -1 12");
 }
 
-// K009
 TEST_F(RespServer, AZeroQuantityIsAPureLook) {
   start();
   for (int i = 0; i < 1000; ++i) ASSERT_EQ(cell("k 4 5 5 0"), "0 5 5 -1 0");
@@ -132,7 +128,6 @@ TEST_F(RespServer, AZeroQuantityIsAPureLook) {
   EXPECT_EQ(cell("k 4 5 5 1"), "1 5 0 1 5");
 }
 
-// K013
 TEST_F(RespServer, NumbersThatOverflowAreErrorsOrTrue) {
   start();
   EXPECT_TRUE(cell("a 1000000000 1 86400").starts_with("-ERR"));
@@ -144,14 +139,12 @@ TEST_F(RespServer, NumbersThatOverflowAreErrorsOrTrue) {
   EXPECT_EQ(cell("ok 0 1 1"), "0 1 0 -1 1");
 }
 
-// K019
 TEST_F(RespServer, TheWaitIsUntilTheNextTokenAndNotUntilFull) {
   start();
   for (int i = 0; i < 5; ++i) cell("k 4 1 1");
   EXPECT_EQ(cell("k 4 1 1"), "1 5 0 1 5");
 }
 
-// K021
 TEST_F(RespServer, NoTokenComesAtHalfAnInterval) {
   start();
   for (int i = 0; i < 6; ++i) cell("k 5 6 60");
@@ -163,7 +156,6 @@ TEST_F(RespServer, NoTokenComesAtHalfAnInterval) {
   EXPECT_EQ(cell("k 5 6 60"), "0 6 0 -1 60");
 }
 
-// K035
 TEST_F(RespServer, ANegativeQuantityRefundsAndIsClampedAtFull) {
   start();
   EXPECT_EQ(cell("k 4 5 5 5"), "0 5 0 -1 5");
@@ -173,7 +165,7 @@ TEST_F(RespServer, ANegativeQuantityRefundsAndIsClampedAtFull) {
   EXPECT_EQ(cell("missing 4 5 5 -1"), "0 5 5 -1 0");
 }
 
-// K187, but for a key whose old debt reaches beyond the new time to full: it is cut to that.
+// A debt that reaches beyond the new time to full is cut to that.
 TEST_F(RespServer, AKeyWhoseArgumentsChangeKeepsItsDebtInTime) {
   start();
   for (int i = 0; i < 30; ++i) cell("k 59 60 60");
@@ -186,7 +178,6 @@ TEST_F(RespServer, AKeyWhoseArgumentsChangeKeepsItsDebtInTime) {
   EXPECT_EQ(cell("j 59 60 60"), "1 60 0 1 60");
 }
 
-// K175
 TEST_F(RespServer, KeysAreBytes) {
   RawClient& client = start();
   const std::string_view keys[] = {{"a\0b", 3}, {"a\0c", 3}, "\xFF\xFE", "a\r\nb", ""};
@@ -281,7 +272,6 @@ TEST_F(RespServer, CommandsByteByByteAndTypedByHand) {
   EXPECT_EQ(reply(client), "PONG");
 }
 
-// K173
 TEST_F(RespServer, MalformedInputIsAnErrorAndEndsTheConnection) {
   start();
   const std::string bad[] = {"*1\r\n$999999999999999999999\r\n",

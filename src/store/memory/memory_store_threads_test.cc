@@ -113,7 +113,7 @@ TEST(MemoryStoreThreads, ForgetRulesWhileOthersBringNewOnes) {
   EXPECT_EQ(store.keys(), 10u);
 }
 
-// T46: a key that is swept while it is hit loses no hit.
+// A key that is swept while it is hit loses no hit.
 TEST(MemoryStoreThreads, ASweepLosesNoCall) {
   MemoryStore store;
   const auto rule = *limit::Rule::make(TokenBucket{Rate{1, milliseconds(1)}, 1});
@@ -134,7 +134,7 @@ TEST(MemoryStoreThreads, ASweepLosesNoCall) {
   EXPECT_GE(admitted, 1);
 }
 
-// K087: eight threads would be eight limits, if each counted for itself.
+// Eight threads would be eight limits, if each counted for itself.
 TEST(MemoryStoreThreads, AreOneLimitTogetherForEveryAlgorithm) {
   const Numbers all[] = {TokenBucket{Rate{1, std::chrono::hours(1)}, 100},
                          LeakyBucket{Rate{1, std::chrono::hours(1)}, 99},
