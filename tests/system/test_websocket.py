@@ -107,6 +107,24 @@ class Limits(WebSocketTest):
         self.assertIn(by_type["query"], (30, 31))
         self.assertEqual(by_type["query"] + by_type["error"], 31)
 
+    def test_a_message_costs_what_it_says_up_to_a_bound_and_is_keyed_by_what_it_names(self):
+        listen = harness.free_port()
+        self.serve(f"""
+            limits:
+              - {{ name: query, match: {{ message: query }}, key: [message./room],
+                   algorithm: token_bucket, rate: 1/h, burst: 10, cost: message./tokens,
+                   max_cost: 6 }}
+            gateway: {{ listen: "127.0.0.1:{listen}", upstream: "http://127.0.0.1:{self.demo()}" }}
+            """)
+        client = self.connect(listen)
+        # What 100 costs is 6.
+        for number, (room, tokens) in enumerate(
+                [("a", 4), ("a", 100), ("a", 1), ("b", 6), ("b", 5), ("b", 4)], 1):
+            client.send({**query(number), "room": room, "tokens": tokens})
+        answers = client.answers(6)
+        of = lambda kind: [a["request_id"] for a in answers if a["type"] == kind]
+        self.assertEqual((of("query"), of("error")), ([1, 2, 4, 6], [3, 5]))
+
     def test_requests_on_the_same_port_are_not_counted_by_it(self):
         weir = self.gateway()
         for _ in range(12):
