@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import random
 import socket
 import subprocess
 import sys
@@ -12,9 +13,12 @@ BUILD = pathlib.Path(os.environ.get("WEIR_BUILD", ROOT / "build" / "release"))
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port that nobody listens on, and that the kernel gives to no outgoing connection."""
+    while True:
+        with socket.socket() as probe:
+            port = random.randrange(10000, 32768)
+            if probe.connect_ex(("127.0.0.1", port)) != 0:
+                return port
 
 
 def wait_open(port):

@@ -20,6 +20,8 @@
 #include <filesystem>
 #include <initializer_list>
 #include <optional>
+#include <random>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -81,20 +83,22 @@ class RedisClient {
   resp::ReplyParser parser_;
 };
 
-// A port that nobody listens on now.
+// A port that nobody listens on now. Not one of those that the kernel gives to outgoing connections,
+// which could take it before its server does, and never the same twice.
 inline int free_port() {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  int port = 0;
-  if (bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
-      getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0) {
-    port = ntohs(address.sin_port);
+  static std::mt19937 random{std::random_device{}()};
+  static std::set<int> given;
+  for (;;) {
+    const int port = std::uniform_int_distribution<int>{10000, 32767}(random);
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    const bool is_free = bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+    close(fd);
+    if (is_free && given.insert(port).second) return port;
   }
-  close(fd);
-  return port;
 }
 
 // What is started: redis-server, or what WEIR_REDIS_SERVER names (valkey-server).

@@ -14,7 +14,6 @@ import time
 import harness
 
 READY = {  # what a command in the background prints, or is waited for on the port it names
-    "weir serve": "ready",
     "redis-server": "Ready to accept connections",
     "node": "listens",
     "python3": "listens",
@@ -73,6 +72,9 @@ class ExampleTest(harness.SystemTest):
         variables, command = re.fullmatch(r"((?:\w+=\S+ )*)(.*)", command).groups()
         process = self.start("bash", "-c", f"{variables}exec {command}", cwd=self.place,
                              env=self.environment)
+        if command.startswith("weir serve"):
+            process.wait_until_ready()
+            return process
         for name, line in READY.items():
             if command.startswith(name):
                 process.wait_for(line)
@@ -132,7 +134,7 @@ class ExampleTest(harness.SystemTest):
         path = self.folder / f"clock-{harness.free_port()}"
         program = self.weir("serve", "-c", policy, "--test-clock", path, *arguments, cwd=self.place,
                             env={**self.environment, **(env or {})})
-        program.wait_for("ready")
+        program.wait_until_ready()
         clock = harness.TestClock(path)
         self.addCleanup(clock.close)
         self.running["weir serve"] = program

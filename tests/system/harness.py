@@ -8,6 +8,7 @@ bound after which it fails and shows what the process printed.
 import http.client
 import os
 import pathlib
+import random
 import shutil
 import signal
 import socket
@@ -23,11 +24,23 @@ WEIR = BUILD / "weir"
 PATIENCE = 20.0  # seconds that any one event may take; these machines stall
 
 
+_ports_given = set()
+
+
 def free_port():
-    """A port that nobody listens on at this moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port that nobody listens on at this moment. Not one of those that the kernel gives to outgoing
+    connections, which could take it before its server does, and never the same twice."""
+    while True:
+        port = random.randrange(10000, 32768)
+        if port in _ports_given:
+            continue
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        _ports_given.add(port)
+        return port
 
 
 def until(condition, what):
@@ -81,11 +94,18 @@ class Process:
 
     def wait_for(self, text, after=0):
         """The first line from number `after` on that holds `text`."""
+        return self._wait(lambda line: text in line, text, after)
+
+    def wait_until_ready(self):
+        """Until weir has said so, on a line of its own: "already in use" is not it."""
+        self._wait(lambda line: line == "ready", "ready", 0)
+
+    def _wait(self, wanted, text, after):
         deadline = time.monotonic() + PATIENCE
         with self._changed:
             while True:
                 for line in self.lines[after:]:
-                    if text in line:
+                    if wanted(line):
                         return line
                 ended = self.child.poll() is not None and not self._reader.is_alive()
                 if ended or time.monotonic() > deadline:
@@ -147,7 +167,7 @@ class SystemTest(unittest.TestCase):
         """weir serve with this policy text, once it listens. Further arguments go to serve."""
         path = self.write(name, policy)
         process = self.weir("serve", "-c", path, *arguments)
-        process.wait_for("ready")
+        process.wait_until_ready()
         return process
 
     def demo(self):

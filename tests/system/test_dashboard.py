@@ -130,7 +130,7 @@ class Dashboard(harness.SystemTest):
                                               token=""))
         self.program = self.weir("serve", "-c", "weir.yaml", "--test-clock", clock_path,
                                  cwd=self.folder)
-        self.program.wait_for("ready")
+        self.program.wait_until_ready()
         clock = harness.TestClock(clock_path)
         self.addCleanup(clock.close)
         client = harness.Client(self.api)

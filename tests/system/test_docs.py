@@ -33,7 +33,7 @@ class Readme(harness.SystemTest):
         listen = harness.free_port()
         flags = [word.replace(":3000", f":{upstream}") for word in flags]
         gateway = self.weir(*flags, "--listen", f"127.0.0.1:{listen}")
-        gateway.wait_for("ready")
+        gateway.wait_until_ready()
         self.assertEqual(harness.get(listen).headers["X-RateLimit-Limit"], "20")
 
         # weir.yaml is whatever the reader has: here the quick start's, on free ports.
@@ -43,7 +43,7 @@ class Readme(harness.SystemTest):
         environment = {name: f"127.0.0.1:{port}" for name, port in ports.items()}
         checked = self.weir(*validate, cwd=self.folder, env=environment)
         self.assertEqual(checked.wait(), 0, checked.output)
-        self.weir(*serve, cwd=self.folder, env=environment).wait_for("ready")
+        self.weir(*serve, cwd=self.folder, env=environment).wait_until_ready()
         self.assertEqual(harness.get(int(ports["WEIR_LISTEN"])).status, 200)
 
     def test_the_policy_that_the_readme_shows_is_one(self):

@@ -30,7 +30,7 @@ class CamTalk(ExampleTest):
         gateway = harness.free_port()
         program = self.weir("serve", "-c", "weir.yaml", cwd=self.place, env={
             "CAMTALK_PORT": str(gateway), "CAMTALK_ADMIN_PORT": str(harness.free_port()), **variables})
-        program.wait_for("ready")
+        program.wait_until_ready()
         return gateway, program
 
     def connect(self, user, plan=None, port=None):

@@ -48,7 +48,7 @@ class Reloading(LiveTest):
         publish("..1", self.policy(self.window(10)))
         (mount / "weir.yaml").symlink_to("..data/weir.yaml")
         weir = self.weir("serve", "-c", mount / "weir.yaml")
-        weir.wait_for("ready")
+        weir.wait_until_ready()
         for i, quota in enumerate((11, 12, 13), 2):
             publish(f"..{i}", self.policy(self.window(quota)))
             shutil.rmtree(mount / f"..{i - 1}")
@@ -58,7 +58,7 @@ class Reloading(LiveTest):
         mount = self.folder / "mount"
         mount.mkdir()
         (mount / "weir.yaml").write_text(self.policy(self.window(10)))
-        self.weir("serve", "-c", mount / "weir.yaml").wait_for("ready")
+        self.weir("serve", "-c", mount / "weir.yaml").wait_until_ready()
         for quota in (11, 12):
             shutil.rmtree(mount)
             self.assertEqual(self.quota(), quota - 1)

@@ -53,7 +53,7 @@ class Fleet(LiveTest):
 
     def serve_from(self, url, copy=None):
         weir = self.weir("serve", "-c", url, "--last-good", copy or self.copy)
-        weir.wait_for("ready")
+        weir.wait_until_ready()
         return weir
 
 

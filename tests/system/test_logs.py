@@ -65,7 +65,7 @@ class Logs(harness.SystemTest):
         path = self.write("weir.yaml", POLICY.format(listen=self.listen, upstream=self.upstream(),
                                                      more="log: { denials: 3 }"))
         self.program = self.weir("serve", "-c", path, "--test-clock", clock_path)
-        self.program.wait_for("ready")
+        self.program.wait_until_ready()
         clock = harness.TestClock(clock_path)
         self.addCleanup(clock.close)
         clock.set(5_000_000_000)

@@ -175,7 +175,7 @@ class Serve(harness.SystemTest):
                          "--listen", f"127.0.0.1:{listen}",
                          "--limit", "1/h burst 2 by ip on POST /login",
                          "--limit", "1/h burst 4 by ip")
-        weir.wait_for("ready")
+        weir.wait_until_ready()
         client = harness.Client(listen)
         self.addCleanup(client.close)
         statuses = [client.request("POST", "/login").status for _ in range(3)]

@@ -71,7 +71,7 @@ api: {{ listen: 'unix://{self.folder}/api.sock' }}
 
     def test_under_load_no_request_is_lost(self):
         old = self.generation("--loops", "2")
-        old.wait_for("ready")
+        old.wait_until_ready()
         load = Load(self.port)
         self.addCleanup(load.stop)
         for loops in ("3", "1", "2"):
@@ -94,7 +94,7 @@ api: {{ listen: 'unix://{self.folder}/api.sock' }}
 
     def test_one_that_fails_before_it_serves_changes_nothing(self):
         old = self.generation()
-        old.wait_for("ready")
+        old.wait_until_ready()
         self.assertEqual(stat.S_IMODE(self.socket.stat().st_mode), 0o600)
         taken = socket.create_server(("127.0.0.1", 0))
         self.addCleanup(taken.close)
@@ -112,7 +112,7 @@ api: {{ listen: 'unix://{self.folder}/api.sock' }}
     def test_connections_that_wait_to_be_accepted_are_not_lost(self):
         """The old process is stopped while they come: only the new one can accept them."""
         old = self.generation("--loops", "1")
-        old.wait_for("ready")
+        old.wait_until_ready()
         new = self.generation("--loops", "1")
         new.wait_for("took the listening sockets over")
         self.assertEqual(old.wait(), 0)
@@ -134,7 +134,7 @@ api: {{ listen: 'unix://{self.folder}/api.sock' }}
         self.policy.write_text(f"limits: []\napi: {{ listen: 127.0.0.1:{self.port}, "
                                f"tls: {{ cert: {cert}, key: {key} }} }}\n")
         old = self.generation()
-        old.wait_for("ready")
+        old.wait_until_ready()
         begun = socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
         self.addCleanup(begun.close)
         new = self.generation()
