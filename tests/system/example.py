@@ -1,8 +1,10 @@
-"""What the tests of examples/ share: an example's folder, copied to where nobody else works, its ports
-replaced by free ones, and its README played as a reader would type it.
+"""Documents played as a reader would type them, with free ports in place of those that they name; and
+what the tests of examples/ share: an example's folder, copied to where nobody else works.
 
-In a README, a `console` block holds commands, each behind `$ `, with what they print below; `...` stands
-for what differs from time to time. A command that ends in ` &` goes on running.
+In a document, a `console` block holds commands, each behind `$ `, with what they print below; `...`
+stands for what differs from time to time. A command that ends in ` &` goes on running, until `kill %N`
+ends the N-th of them. Any other block whose first line is a comment with nothing but a file's name is
+that file.
 """
 
 import os
@@ -22,16 +24,30 @@ READY = {  # what a command in the background prints, or is waited for on the po
 }
 
 
-def commands(text):
-    """(command, what it prints) of each command in a README."""
+CONTROLS = re.compile(r"\bweir (set|get|reset|ban|top|keys)\b(?!.*--url)")
+
+
+def typed_commands(block):
+    """(command, what it prints) of each command in a console block."""
     found = []
-    for block in re.findall(r"^```console\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
-        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-            lines = part.splitlines()
-            command = lines.pop(0)
-            while command.endswith("\\"):
-                command = command[:-1] + lines.pop(0).strip()
-            found.append((command, "\n".join(lines)))
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        lines = part.splitlines()
+        command = lines.pop(0)
+        while command.endswith("\\"):
+            command = command[:-1] + lines.pop(0).strip()
+        found.append((command, "\n".join(lines)))
+    return found
+
+
+def steps(document):
+    """("file", name, text) and ("command", line, what it prints), in the document's order."""
+    found = []
+    for language, block in re.findall(r"^```(\w*)\n(.*?)^```$", document, re.MULTILINE | re.DOTALL):
+        named = re.match(r"(?:#|//) ([\w-]+\.[\w.]+)\n", block)
+        if language == "console":
+            found += [("command", *typed) for typed in typed_commands(block)]
+        elif named:
+            found.append(("file", named.group(1), block))
     return found
 
 
@@ -41,28 +57,24 @@ def shape(text):
     return re.compile(".*".join(parts), re.DOTALL)
 
 
-class ExampleTest(harness.SystemTest):
-    """A copy of one example, with ports of its own."""
+class PlayedTest(harness.SystemTest):
+    """A folder to type commands in, with ports of its own."""
 
-    NAME = ""
-    PORTS = ()      # those that its files and README name
+    NAME = "reader"
+    PORTS = ()      # those that files and documents name
     REPEATED = ()   # commands with one of these words may be typed again until they answer in time
 
     def setUp(self):
         super().setUp()
         self.port = {port: harness.free_port() for port in self.PORTS}
         self.place = self.folder / self.NAME
-        shutil.copytree(harness.ROOT / "examples" / self.NAME, self.place,
-                        ignore=shutil.ignore_patterns("node_modules"))
-        for path in self.place.rglob("*"):
-            if path.is_file():
-                path.write_text(self.own(path.read_text()))
+        self.place.mkdir()
         self.environment = {"PATH": f"{harness.BUILD}:{os.environ['PATH']}:/usr/sbin",
                             "NODE_PATH": str(harness.ROOT / "build" / "node" / "node_modules")}
-        self.running = {}
+        self.running = {}  # what goes on, by its command, in the order of its start
 
     def own(self, text):
-        """The text with this copy's ports in place of the example's."""
+        """The text with this test's ports in place of those that are written."""
         for port, mine in self.port.items():
             text = re.sub(rf"(?<![\d.]){port}(?!\d)", str(mine), text)
         return text
@@ -118,16 +130,43 @@ class ExampleTest(harness.SystemTest):
     def typed(self, command):
         """Waits for what a command of the README brings about, as a reader does by being slow."""
 
-    def play(self):
-        """The README, from top to bottom; the commands it left running, by their first words."""
-        played = commands(self.own((harness.ROOT / "examples" / self.NAME / "README.md").read_text()))
-        self.assertTrue(played)
-        for command, expected in played:
-            if command.endswith(" &"):
-                self.running[command[:-2]] = self.background(command[:-2])
+    def play_document(self, path):
+        """The document, from top to bottom."""
+        played = steps(self.own((harness.ROOT / path).read_text()))
+        self.assertIn("command", [kind for kind, *_ in played], f"{path} shows no command")
+        for kind, what, text in played:
+            if kind == "file":
+                (self.place / what).write_text(text)
+            elif what.endswith(" &"):
+                self.running[what[:-2]] = self.background(what[:-2])
+            elif what.startswith("export "):
+                name, value = what.removeprefix("export ").split("=", 1)
+                self.environment[name] = value
+            elif what.startswith("kill %"):
+                list(self.running.values())[int(what.removeprefix("kill %")) - 1].stop()
             else:
-                self.type(command, expected)
-                self.typed(command)
+                self.type(self.reached(what), text)
+                self.typed(what)
+
+    def reached(self, command):
+        """The command, told where the admin listener is that a reader has at its usual place."""
+        return CONTROLS.sub(rf"weir \1 --url http://127.0.0.1:{self.port.get(9090)}", command)
+
+
+class ExampleTest(PlayedTest):
+    """A copy of one example."""
+
+    def setUp(self):
+        super().setUp()
+        shutil.copytree(harness.ROOT / "examples" / self.NAME, self.place, dirs_exist_ok=True,
+                        ignore=shutil.ignore_patterns("node_modules"))
+        for path in self.place.rglob("*"):
+            if path.is_file():
+                path.write_text(self.own(path.read_text()))
+
+    def play(self):
+        """The example's README."""
+        self.play_document(f"examples/{self.NAME}/README.md")
 
     def clocked(self, *arguments, policy="weir.yaml", env=None):
         """weir on this example's policy, with a clock that only the test moves."""

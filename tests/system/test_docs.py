@@ -8,6 +8,7 @@ import re
 import shlex
 
 import harness
+from example import PlayedTest
 from live import LiveTest
 
 
@@ -15,6 +16,16 @@ def fenced_blocks(document):
     """(language, text) of each fenced block."""
     text = (harness.ROOT / document).read_text()
     return re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+DOCUMENTS = [path for pattern in ("*.md", "docs/**/*.md", "examples/*/*.md")
+             for path in sorted(harness.ROOT.glob(pattern))]
+
+
+def anchors(path):
+    """The names that the headings of a document are linked by."""
+    headings = re.findall(r"^#+ (.*)$", path.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def shown_commands(document):
@@ -52,9 +63,22 @@ class Readme(harness.SystemTest):
         self.assertEqual(self.weir("validate", path).wait(), 0)
 
     def test_every_file_that_the_documents_link_to_is_there(self):
-        for document in [*harness.ROOT.glob("*.md"), *harness.ROOT.glob("docs/*.md")]:
+        for document in DOCUMENTS:
             for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", document.read_text()):
                 self.assertTrue((document.parent / link).exists(), f"{document.name}: {link}")
+
+    def test_every_heading_that_the_documents_link_to_is_there(self):
+        for document in DOCUMENTS:
+            for file, anchor in re.findall(r"\]\(([^)#:]*)#([^)]*)\)", document.read_text()):
+                target = document.parent / file if file else document
+                if target.suffix == ".md":
+                    self.assertIn(anchor, anchors(target), f"{document.name}: {file}#{anchor}")
+
+    def test_every_page_stands_in_the_index(self):
+        index = (harness.ROOT / "docs" / "README.md").read_text()
+        for page in harness.ROOT.glob("docs/*.md"):
+            if page.name != "README.md":
+                self.assertIn(f"]({page.name})", index)
 
     def test_every_weir_command_of_the_dashboards_page_works(self):
         commands = shown_commands("docs/dashboard.md")
@@ -78,6 +102,28 @@ class Live(LiveTest):
             words = shlex.split(command, comments=True)[1:]
             done = self.weir(*words, "--url", url, env={"WEIR_ADMIN_TOKEN": self.TOKEN})
             self.assertEqual(done.wait(), 0, f"{command}\n{done.output}")
+
+
+class Guides(PlayedTest):
+    """The pages that lead a reader by the hand, typed from top to bottom."""
+
+    PORTS = (3000, 6379, 8080, 8090, 9090)
+    REPEATED = ("X-RateLimit-Limit", "weir keys")  # what an edit, or a refusal, shows a moment later
+
+    def test_the_first_limit(self):
+        self.play_document("docs/first-limit.md")
+
+    def test_a_fleet_on_one_redis(self):
+        self.play_document("docs/fleet.md")
+
+    def test_every_policy_of_the_guides_is_one(self):
+        for document in ("docs/algorithms.md", "docs/first-limit.md", "docs/fleet.md"):
+            for language, block in fenced_blocks(document):
+                if language not in ("yaml", "toml"):
+                    continue
+                path = self.write(f"shown.{language}", block)
+                checked = self.weir("validate", path, env={"PORT": "8080", "ADMIN": "9090"})
+                self.assertEqual(checked.wait(), 0, f"{document}\n{checked.output}")
 
 
 if __name__ == "__main__":
