@@ -4,6 +4,7 @@
 README is taken from there, with its ports replaced by free ones, and run.
 """
 
+import os
 import re
 import shlex
 
@@ -18,6 +19,8 @@ def fenced_blocks(document):
     return re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
+GUIDES = ("README.md", "README.zh-CN.md", "docs/algorithms.md", "docs/first-limit.md", "docs/fleet.md",
+          "docs/zh-CN/quickstart.md")
 DOCUMENTS = [path for pattern in ("*.md", "docs/**/*.md", "examples/*/*.md")
              for path in sorted(harness.ROOT.glob(pattern))]
 
@@ -38,6 +41,7 @@ class Readme(harness.SystemTest):
     def test_every_weir_command_of_the_readme_works(self):
         commands = shown_commands("README.md")
         self.assertEqual([c.split()[1] for c in commands], ["serve", "validate", "serve"])
+        self.assertEqual(shown_commands("README.zh-CN.md"), commands)
         flags, validate, serve = (shlex.split(c)[1:] for c in commands)
         upstream = self.upstream()
 
@@ -57,10 +61,6 @@ class Readme(harness.SystemTest):
         self.weir(*serve, cwd=self.folder, env=environment).wait_until_ready()
         self.assertEqual(harness.get(int(ports["WEIR_LISTEN"])).status, 200)
 
-    def test_the_policy_that_the_readme_shows_is_one(self):
-        [shown] = [block for language, block in fenced_blocks("README.md") if language == "yaml"]
-        path = self.write("shown.yaml", shown)
-        self.assertEqual(self.weir("validate", path).wait(), 0)
 
     def test_every_file_that_the_documents_link_to_is_there(self):
         for document in DOCUMENTS:
@@ -75,10 +75,11 @@ class Readme(harness.SystemTest):
                     self.assertIn(anchor, anchors(target), f"{document.name}: {file}#{anchor}")
 
     def test_every_page_stands_in_the_index(self):
-        index = (harness.ROOT / "docs" / "README.md").read_text()
-        for page in harness.ROOT.glob("docs/*.md"):
+        docs = harness.ROOT / "docs"
+        index = (docs / "README.md").read_text()
+        for page in docs.glob("**/*.md"):
             if page.name != "README.md":
-                self.assertIn(f"]({page.name})", index)
+                self.assertIn(f"]({page.relative_to(docs)})", index)
 
     def test_every_weir_command_of_the_dashboards_page_works(self):
         commands = shown_commands("docs/dashboard.md")
@@ -107,7 +108,7 @@ class Live(LiveTest):
 class Guides(PlayedTest):
     """The pages that lead a reader by the hand, typed from top to bottom."""
 
-    PORTS = (3000, 6379, 8080, 8090, 9090)
+    PORTS = (3000, 6379, 8080, 8090, 9090, 9190)
     REPEATED = ("X-RateLimit-Limit", "weir keys")  # what an edit, or a refusal, shows a moment later
 
     def test_the_first_limit(self):
@@ -116,8 +117,21 @@ class Guides(PlayedTest):
     def test_a_fleet_on_one_redis(self):
         self.play_document("docs/fleet.md")
 
+    def test_the_chinese_quick_start(self):
+        self.play_document("docs/zh-CN/quickstart.md")
+
+    def test_every_program_of_the_guides_compiles(self):
+        shown = [block for document in GUIDES for language, block in fenced_blocks(document)
+                 if language == "cpp"]
+        self.assertTrue(shown)
+        for block in shown:
+            path = self.write("shown.cc", block)
+            compiled = self.start(os.environ.get("CXX", "c++"), "-std=c++20", "-fsyntax-only", "-I",
+                                  harness.ROOT / "include", path)
+            self.assertEqual(compiled.wait(60), 0, compiled.output)
+
     def test_every_policy_of_the_guides_is_one(self):
-        for document in ("docs/algorithms.md", "docs/first-limit.md", "docs/fleet.md"):
+        for document in GUIDES:
             for language, block in fenced_blocks(document):
                 if language not in ("yaml", "toml"):
                     continue
