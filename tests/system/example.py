@@ -21,6 +21,7 @@ READY = {  # what a command in the background prints, or is waited for on the po
     "python3": "listens",
     "example_orders": "listens",
     "etcd": "ready to serve client requests",
+    "prometheus": "Server is ready to receive web requests",
 }
 
 
@@ -67,8 +68,8 @@ class PlayedTest(harness.SystemTest):
     def setUp(self):
         super().setUp()
         self.port = {port: harness.free_port() for port in self.PORTS}
-        self.place = self.folder / self.NAME
-        self.place.mkdir()
+        self.place = self.folder / "examples" / self.NAME
+        self.place.mkdir(parents=True)
         self.environment = {"PATH": f"{harness.BUILD}:{os.environ['PATH']}:/usr/sbin",
                             "NODE_PATH": str(harness.ROOT / "build" / "node" / "node_modules")}
         self.running = {}  # what goes on, by its command, in the order of its start
@@ -154,10 +155,11 @@ class PlayedTest(harness.SystemTest):
 
 
 class ExampleTest(PlayedTest):
-    """A copy of one example."""
+    """A copy of one example, in a copy of the repository's shape."""
 
     def setUp(self):
         super().setUp()
+        (self.folder / "packaging").symlink_to(harness.ROOT / "packaging")
         shutil.copytree(harness.ROOT / "examples" / self.NAME, self.place, dirs_exist_ok=True,
                         ignore=shutil.ignore_patterns("node_modules"))
         for path in self.place.rglob("*"):
