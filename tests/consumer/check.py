@@ -5,7 +5,8 @@ usage: check.py install BUILD PREFIX           installs the library into PREFIX
        check.py WAY PREFIX FOLDER [SANITIZE]   WAY: package-shared, package-static,
                                                pkgconfig-shared, pkgconfig-static, subdirectory,
                                                headers (each public header compiles alone),
-                                               symbols (the shared library shows weir:: only)
+                                               symbols (the shared library shows weir:: only),
+                                               document (what docs/library.md says to type)
 """
 
 import os
@@ -69,6 +70,21 @@ def headers(prefix):
             input=f"#include <weir/{name}>\n", text=True)
 
 
+def document(prefix, folder):
+    sys.path.insert(0, str(SOURCE / "tests" / "system"))
+    from example import shape, steps  # the reader of documents that tests play
+
+    where = libraries(prefix)
+    settings = dict(os.environ, PKG_CONFIG_PATH=str(where / "pkgconfig"), LD_LIBRARY_PATH=str(where))
+    for kind, what, text in steps((SOURCE / "docs" / "library.md").read_text()):
+        if kind == "file":
+            (folder / what).write_text(text)
+            continue
+        printed = output(["bash", "-c", what], cwd=folder, env=settings).strip()
+        if not shape(text).fullmatch(printed):
+            sys.exit(f"{what}\nprinted\n{printed}\nbut the document says\n{text}")
+
+
 def symbols(prefix):
     names = output(["nm", "-DC", "--defined-only", libraries(prefix) / "libweir.so"])
     foreign = [line for line in names.splitlines()
@@ -93,6 +109,8 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     if way == "headers":
         headers(prefix)
+    elif way == "document":
+        document(prefix, folder)
     elif way == "symbols":
         symbols(prefix)
     elif way == "subdirectory":

@@ -92,9 +92,12 @@ class PlayedTest(harness.SystemTest):
             if command.startswith(name):
                 process.wait_for(line)
                 return process
-        if command.startswith("nginx"):  # says nothing; its file names the port
+        if command.startswith("nginx"):  # says nothing; its file, or one that it includes, names the port
             [file] = re.findall(r"\S+\.conf", command)
-            port = re.findall(r"listen \S+?:(\d+)", (self.place / file).read_text())[0]
+            text = (self.place / file).read_text()
+            for included in re.findall(r"include (\S+);", text):
+                text += (self.place / included).read_text()
+            port = re.findall(r"listen \S+?:(\d+)", text)[0]
         else:  # weir demo
             port = command.rsplit(":", 1)[1]
         port = int(port)

@@ -108,7 +108,7 @@ class Live(LiveTest):
 class Guides(PlayedTest):
     """The pages that lead a reader by the hand, typed from top to bottom."""
 
-    PORTS = (3000, 6379, 8080, 8090, 9090, 9190)
+    PORTS = (3000, 6379, 8080, 8081, 8090, 9090, 9190)
     REPEATED = ("X-RateLimit-Limit", "weir keys")  # what an edit, or a refusal, shows a moment later
 
     def test_the_first_limit(self):
@@ -117,12 +117,15 @@ class Guides(PlayedTest):
     def test_a_fleet_on_one_redis(self):
         self.play_document("docs/fleet.md")
 
+    def test_the_nginx_that_asks(self):
+        self.play_document("docs/proxies.md")
+
     def test_the_chinese_quick_start(self):
         self.play_document("docs/zh-CN/quickstart.md")
 
-    def test_every_program_of_the_guides_compiles(self):
-        shown = [block for document in GUIDES for language, block in fenced_blocks(document)
-                 if language == "cpp"]
+    def test_every_program_that_the_documents_show_compiles(self):
+        shown = [block for document in DOCUMENTS for language, block in fenced_blocks(document)
+                 if language == "cpp" and "int main(" in block]
         self.assertTrue(shown)
         for block in shown:
             path = self.write("shown.cc", block)
