@@ -3,8 +3,8 @@ what the tests of examples/ share: an example's folder, copied to where nobody e
 
 In a document, a `console` block holds commands, each behind `$ `, with what they print below; `...`
 stands for what differs from time to time. A command that ends in ` &` goes on running, until `kill %N`
-ends the N-th of them. Any other block whose first line is a comment with nothing but a file's name is
-that file.
+ends it, by its job's number. Any other block whose first line is a comment with nothing but a file's
+name is that file.
 """
 
 import os
@@ -72,7 +72,7 @@ class PlayedTest(harness.SystemTest):
         self.place.mkdir(parents=True)
         self.environment = {"PATH": f"{harness.BUILD}:{os.environ['PATH']}:/usr/sbin",
                             "NODE_PATH": str(harness.ROOT / "build" / "node" / "node_modules")}
-        self.running = {}  # what goes on, by its command, in the order of its start
+        self.running = {}  # what goes on, by its command
 
     def own(self, text):
         """The text with this test's ports in place of those that are written."""
@@ -138,16 +138,18 @@ class PlayedTest(harness.SystemTest):
         """The document, from top to bottom."""
         played = steps(self.own((harness.ROOT / path).read_text()))
         self.assertIn("command", [kind for kind, *_ in played], f"{path} shows no command")
+        jobs = {}
         for kind, what, text in played:
             if kind == "file":
                 (self.place / what).write_text(text)
             elif what.endswith(" &"):
-                self.running[what[:-2]] = self.background(what[:-2])
+                self.running[what[:-2]] = process = self.background(what[:-2])
+                jobs[max(jobs, default=0) + 1] = process  # as bash numbers them
             elif what.startswith("export "):
                 name, value = what.removeprefix("export ").split("=", 1)
                 self.environment[name] = value
             elif what.startswith("kill %"):
-                list(self.running.values())[int(what.removeprefix("kill %")) - 1].stop()
+                jobs.pop(int(what.removeprefix("kill %"))).stop()
             else:
                 self.type(self.reached(what), text)
                 self.typed(what)
