@@ -81,4 +81,5 @@ install(FILES "${PROJECT_BINARY_DIR}/generated/weir.pc"
   DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT library)
 if(WEIR_PROGRAM)
   install(TARGETS weir RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT program)
+  include(WeirManual)
 endif()

@@ -3,10 +3,13 @@
 #include <CLI/CLI.hpp>
 #include <sstream>
 
+#include "app/command_text.h"
 #include "app/version.h"
 
 namespace weir::app {
 namespace {
+
+constexpr const char* kAbout = "weir: a rate limiter as a gateway, a check API and a library";
 
 // Help as the contract's table of commands, one command a paragraph; CLI11's own layout per option.
 constexpr const char* kFooter = R"(
@@ -142,6 +145,59 @@ void add_ban(CLI::App& app, BanOptions& options) {
   add_admin(*ban, options.admin);
 }
 
+struct AllOptions {
+  ServeOptions serve;
+  ValidateOptions validate;
+  DemoOptions demo;
+  TopOptions top;
+  KeysOptions keys;
+  SetOptions set;
+  GetOptions get;
+  ResetOptions reset;
+  BanOptions ban;
+};
+
+void add_commands(CLI::App& app, AllOptions& options) {
+  add_serve(app, options.serve);
+  add_validate(app, options.validate);
+  add_set(app, options.set);
+  add_looks(app, options.get, options.reset);
+  add_ban(app, options.ban);
+  app.add_subcommand("demo", "a tiny HTTP and WebSocket echo service to try things on")
+      ->add_option("--listen", options.demo.listen, "where to listen")
+      ->type_name("ADDR")
+      ->capture_default_str();
+  add_top(app, options.top);
+  add_keys(app, options.keys);
+  app.set_version_flag("--version", version_line());
+  app.require_subcommand(1);
+  app.footer(kFooter);
+}
+
+OptionText text_of(const CLI::Option& option) {
+  OptionText text;
+  for (const std::string& name : option.get_snames()) text.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) text.names.push_back("--" + name);
+  const bool flag = option.get_items_expected_max() == 0;
+  // "N:INT in [1 - 1024]" and "'LIMIT'" are how --help shows them.
+  std::string type = option.get_type_name();
+  type = type.substr(0, type.find(':'));
+  std::erase(type, '\'');
+  // A positional whose value has no kind of its own is told by its name.
+  if (!flag) text.value = type == "TEXT" ? option.get_single_name() : type;
+  text.about = option.get_description();
+  text.default_value = option.get_default_str();
+  text.required = option.get_required();
+  text.repeatable = option.get_items_expected_max() > 1;
+  return text;
+}
+
+CommandText text_of(const CLI::App& app) {
+  CommandText text{app.get_name(), app.get_description(), {}};
+  for (const CLI::Option* option : app.get_options()) text.options.push_back(text_of(*option));
+  return text;
+}
+
 // What CLI11 cannot say of options that depend on each other.
 std::string check_serve(const ServeOptions& options) {
   if (options.policy_file.empty() && options.upstream.empty()) {
@@ -170,31 +226,19 @@ Finished usage_error(const std::string& message) {
 
 }  // namespace
 
+std::vector<CommandText> describe_commands() {
+  CLI::App app(kAbout, "weir");
+  AllOptions options;
+  add_commands(app, options);
+  std::vector<CommandText> texts{text_of(app)};
+  for (const CLI::App* command : app.get_subcommands({})) texts.push_back(text_of(*command));
+  return texts;
+}
+
 Command parse_command_line(int argc, const char* const* argv) {
-  CLI::App app("weir: a rate limiter as a gateway, a check API and a library", "weir");
-  ServeOptions serve;
-  ValidateOptions validate;
-  DemoOptions demo;
-  TopOptions top;
-  KeysOptions keys;
-  SetOptions set;
-  GetOptions get;
-  ResetOptions reset;
-  BanOptions ban;
-  add_serve(app, serve);
-  add_validate(app, validate);
-  add_set(app, set);
-  add_looks(app, get, reset);
-  add_ban(app, ban);
-  app.add_subcommand("demo", "a tiny HTTP and WebSocket echo service to try things on")
-      ->add_option("--listen", demo.listen, "where to listen")
-      ->type_name("ADDR")
-      ->capture_default_str();
-  add_top(app, top);
-  add_keys(app, keys);
-  app.set_version_flag("--version", version_line());
-  app.require_subcommand(1);
-  app.footer(kFooter);
+  CLI::App app(kAbout, "weir");
+  AllOptions options;
+  add_commands(app, options);
 
   if (const std::string mistake = check_command(app, argc, argv); !mistake.empty()) {
     return usage_error(mistake);
@@ -210,18 +254,18 @@ Command parse_command_line(int argc, const char* const* argv) {
   }
 
   if (app.got_subcommand("serve")) {
-    const std::string mistake = check_serve(serve);
+    const std::string mistake = check_serve(options.serve);
     if (!mistake.empty()) return usage_error(mistake);
-    return serve;
+    return options.serve;
   }
-  if (app.got_subcommand("validate")) return validate;
-  if (app.got_subcommand("top")) return top;
-  if (app.got_subcommand("keys")) return keys;
-  if (app.got_subcommand("set")) return set;
-  if (app.got_subcommand("get")) return get;
-  if (app.got_subcommand("reset")) return reset;
-  if (app.got_subcommand("ban")) return ban;
-  return demo;
+  if (app.got_subcommand("validate")) return options.validate;
+  if (app.got_subcommand("top")) return options.top;
+  if (app.got_subcommand("keys")) return options.keys;
+  if (app.got_subcommand("set")) return options.set;
+  if (app.got_subcommand("get")) return options.get;
+  if (app.got_subcommand("reset")) return options.reset;
+  if (app.got_subcommand("ban")) return options.ban;
+  return options.demo;
 }
 
 }  // namespace weir::app

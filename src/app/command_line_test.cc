@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "app/command_text.h"
+
 namespace weir::app {
 namespace {
 
@@ -58,6 +60,27 @@ TEST(CommandLine, HelpNamesEveryCommandAndExitsZero) {
   for (const char* word : {"serve", "validate", "demo", "--version", "exit codes"}) {
     EXPECT_NE(finished.text.find(word), std::string::npos) << word;
   }
+}
+
+TEST(CommandLine, IsToldAsText) {
+  const std::vector<CommandText> commands = describe_commands();
+  EXPECT_EQ(commands.front().name, "weir");
+  EXPECT_EQ(commands[1].name, "serve");
+  const auto told = [&](const char* name) {
+    for (const OptionText& option : commands[1].options) {
+      if (option.names.back() == name) return option;
+    }
+    return OptionText{};
+  };
+  EXPECT_EQ(told("--config").names, (std::vector<std::string>{"-c", "--config"}));
+  EXPECT_EQ(told("--config").value, "FILE");
+  EXPECT_EQ(told("--limit").value, "LIMIT");
+  EXPECT_TRUE(told("--limit").repeatable);
+  EXPECT_EQ(told("--loops").value, "N");
+  EXPECT_EQ(told("--listen").default_value, "127.0.0.1:8080");
+  EXPECT_EQ(told("--help").value, "");
+  EXPECT_EQ(commands[2].options.at(1).value, "FILE");
+  EXPECT_TRUE(commands[2].options.at(1).required);
 }
 
 TEST(CommandLine, VersionNamesTheProgramAndItsCommit) {
