@@ -18,6 +18,8 @@ list(FILTER weir_sources EXCLUDE REGEX "${weir_unused}")
 set(weir_third_party spdlog::spdlog fmt::fmt Threads::Threads date::date-tz yaml-cpp
   tomlplusplus::tomlplusplus PkgConfig::RE2)
 
+# Before 1.0 every minor version may change what programs were linked with.
+set(weir_soversion ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 set(weir_excluded EXCLUDE_FROM_ALL)
 if(WEIR_LIBRARY)
   set(weir_excluded)
@@ -28,7 +30,7 @@ function(weir_library TARGET KIND EXPORT_NAME)
   add_library(${TARGET} ${KIND} ${weir_excluded} ${ARGN})
   set_target_properties(${TARGET} PROPERTIES OUTPUT_NAME weir EXPORT_NAME ${EXPORT_NAME}
     LINKER_LANGUAGE CXX VERSION ${PROJECT_VERSION}
-    SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+    SOVERSION ${weir_soversion})
   target_compile_features(${TARGET} INTERFACE cxx_std_20)
   target_include_directories(${TARGET} PUBLIC
     "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>" "$<INSTALL_INTERFACE:include>")
@@ -61,7 +63,8 @@ include(CMakePackageConfigHelpers)
 set(weir_config_dir "${CMAKE_INSTALL_LIBDIR}/cmake/weir")
 foreach(kind static shared)
   install(TARGETS weir_${kind} EXPORT weir_${kind}_targets COMPONENT library
-    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime NAMELINK_COMPONENT library)
   install(EXPORT weir_${kind}_targets NAMESPACE weir:: FILE weir-${kind}.cmake
     DESTINATION "${weir_config_dir}" COMPONENT library)
 endforeach()
@@ -82,4 +85,5 @@ install(FILES "${PROJECT_BINARY_DIR}/generated/weir.pc"
 if(WEIR_PROGRAM)
   install(TARGETS weir RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT program)
   include(WeirManual)
+  include(WeirPackage)
 endif()

@@ -28,12 +28,15 @@ weir_made(weir.yaml.5 DEPENDS "${weir_manual_source}/man_from_markdown.py"
 weir_made(weir.bash DEPENDS weir_manual COMMAND $<TARGET_FILE:weir_manual> bash)
 weir_made(_weir DEPENDS weir_manual COMMAND $<TARGET_FILE:weir_manual> zsh)
 weir_made(weir.fish DEPENDS weir_manual COMMAND $<TARGET_FILE:weir_manual> fish)
+foreach(page weir.1 weir.yaml.5)  # as Debian has them; -n leaves the time out
+  weir_made(${page}.gz DEPENDS "${weir_manual_dir}/${page}" COMMAND gzip -9nc "${weir_manual_dir}/${page}")
+endforeach()
 get_property(weir_manual_files GLOBAL PROPERTY weir_manual_files)
 add_custom_target(weir_manual_files ALL DEPENDS ${weir_manual_files})
 
-install(FILES "${weir_manual_dir}/weir.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1"
+install(FILES "${weir_manual_dir}/weir.1.gz" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1"
   COMPONENT program)
-install(FILES "${weir_manual_dir}/weir.yaml.5" DESTINATION "${CMAKE_INSTALL_MANDIR}/man5"
+install(FILES "${weir_manual_dir}/weir.yaml.5.gz" DESTINATION "${CMAKE_INSTALL_MANDIR}/man5"
   COMPONENT program)
 install(FILES "${weir_manual_dir}/weir.bash" RENAME weir COMPONENT program
   DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")

@@ -7,6 +7,7 @@
 #include "app/live/files_watch.h"
 #include "app/live/live_policy.h"
 #include "app/runtime.h"
+#include "app/service_manager.h"
 #include "app/signals.h"
 #include "app/validate.h"
 
@@ -69,7 +70,9 @@ int serve(Runtime& runtime, LivePolicy& live, net::Loop& control) {
     return fail(offered.error());
   }
   runtime.print_start();
+  tell_service_manager("READY=1");
   control.run_until([&stopped] { return stopped; });
+  tell_service_manager("STOPPING=1");
   live.stop();
   runtime.stop();
   return kExitOk;

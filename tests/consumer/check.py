@@ -100,7 +100,8 @@ def main():
     way = sys.argv[1]
     if way == "install":
         run(["cmake", "--build", sys.argv[2], "--target", "weir_static", "weir_shared"])
-        run(["cmake", "--install", sys.argv[2], "--component", "library", "--prefix", sys.argv[3]])
+        for component in ("runtime", "library"):
+            run(["cmake", "--install", sys.argv[2], "--component", component, "--prefix", sys.argv[3]])
         return
     prefix, folder = pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
     sanitize = sys.argv[4] if len(sys.argv) > 4 else ""

@@ -266,5 +266,34 @@ class Passed(SystemTest):
             process.wait_for(f"passed to weir that no listener asks for: 127.0.0.1:{other}")
 
 
+class Notified(SystemTest):
+    """What a service manager is told, through a socket with a file and through one without."""
+
+    def told(self, address):
+        manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.addCleanup(manager.close)
+        manager.bind(address.replace("@", "\0"))
+        manager.settimeout(PATIENCE)
+        port = free_port()
+        path = self.write("weir.yaml", f"limits: []\nadmin: {{ listen: 127.0.0.1:{port} }}\n")
+        process = self.weir("serve", "-c", path, env={"NOTIFY_SOCKET": address})
+        self.assertEqual(manager.recv(256), b"READY=1")
+        self.assertEqual(get(port, "/healthz").status, 200)
+        process.signal(signal.SIGTERM)
+        self.assertEqual(manager.recv(256), b"STOPPING=1")
+        self.assertEqual(process.wait(), 0)
+
+    def test_that_weir_is_ready_and_that_it_stops(self):
+        self.told(str(self.folder / "notify"))
+        self.told(f"@weir-test-{os.getpid()}")
+
+    def test_a_name_that_is_no_socket_is_left_alone(self):
+        path = self.write("weir.yaml", f"limits: []\nadmin: {{ listen: 127.0.0.1:{free_port()} }}\n")
+        for name in ("relative", "/" + "x" * 200, "", "/nobody/listens"):
+            process = self.weir("serve", "-c", path, env={"NOTIFY_SOCKET": name})
+            process.wait_until_ready()
+            process.stop()
+
+
 if __name__ == "__main__":
     main()
