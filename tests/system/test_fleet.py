@@ -64,6 +64,7 @@ class Fleet(harness.SystemTest):
         self.assertEqual(self.statuses(weir, 20), [200] * 20)
         self.assertIn('source="fail_open"', self.metrics(weir))
         self.assertIn("weir_store_up 0", self.metrics(weir))
+        weir.wait_for("level=error")
         about_redis = [line for line in weir.lines if "level=error" in line]
         self.assertEqual(len(about_redis), 1, weir.output)
 

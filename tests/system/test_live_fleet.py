@@ -187,7 +187,8 @@ class InRedis(Fleet):
         harness.until(lambda: not self.check("mallory", api1)["allowed"], "the ban is shared")
         self.changed("DELETE", "/v1/limits/w", admin=admin2)
         self.wait_for_quota(10, api1)
-        self.assertTrue(all("the fleet" in weir.output for weir in fleet))
+        for weir in fleet:
+            weir.wait_for("the fleet")
 
 
 if __name__ == "__main__":

@@ -161,6 +161,7 @@ class Failure(harness.SystemTest):
         for _ in range(20):
             self.weir.check("/open")
         harness.until(lambda: "weir_store_up 0" in self.weir.metrics(), "the metric says down")
+        self.weir.process.wait_for("on_error", after=seen)
         down = [line for line in self.weir.process.lines[seen:] if "on_error" in line]
         self.assertEqual(len(down), 1, self.weir.process.output)
         self.redis.start()

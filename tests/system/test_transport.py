@@ -211,6 +211,7 @@ admin: {{ listen: 127.0.0.1:{self.admin} }}
                     b"\r\n\r\n\0\r\nQUIT\n\x11\x11\x00\x00" + self.GET, b"PROXY " + b"x" * 200):
             self.assertEqual(self.speak(bad), "")
         self.assertTrue(self.refused("proxy_header"))
+        process.wait_for("does not begin with a PROXY protocol header")
         self.assertEqual(process.output.count("does not begin with a PROXY protocol header"), 1)
 
     def test_who_is_no_trusted_proxy_is_closed(self):
