@@ -9,6 +9,7 @@ import re
 import shlex
 
 import harness
+from certificates import openssl
 from example import PlayedTest
 from live import LiveTest
 
@@ -19,8 +20,6 @@ def fenced_blocks(document):
     return re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
-GUIDES = ("README.md", "README.zh-CN.md", "docs/algorithms.md", "docs/first-limit.md", "docs/fleet.md",
-          "docs/zh-CN/quickstart.md")
 DOCUMENTS = [path for pattern in ("*.md", "docs/**/*.md", "examples/*/*.md")
              for path in sorted(harness.ROOT.glob(pattern))]
 
@@ -29,6 +28,24 @@ def anchors(path):
     """The names that the headings of a document are linked by."""
     headings = re.findall(r"^#+ (.*)$", path.read_text(), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def as_policy(language, block):
+    """The policy that a block shows, with what a part of one leaves out; none where it is something
+    else, such as another program's file."""
+    if language == "toml":
+        return block if "[[limits]]" in block else None
+    if language != "yaml":
+        return None
+    if block.startswith("    "):  # the inside of a limit
+        block = "limits:\n  - name: shown\n" + block
+        return block if "algorithm:" in block else block + "    algorithm: unlimited\n"
+    if block.startswith("  - "):
+        return "limits:\n" + block
+    if re.search(r"^limits:", block, re.MULTILINE):
+        return block
+    section = r"^(store|identity|response|gateway|api|resp|grpc|admin|metrics|log):"
+    return block + "limits: []\n" if re.search(section, block, re.MULTILINE) else None
 
 
 def shown_commands(document):
@@ -73,6 +90,13 @@ class Readme(harness.SystemTest):
                 target = document.parent / file if file else document
                 if target.suffix == ".md":
                     self.assertIn(anchor, anchors(target), f"{document.name}: {file}#{anchor}")
+
+    def test_every_path_that_the_architecture_names_is_there(self):
+        named = re.findall(r"`((?:src|include|tests|lua|tools|docs|bench|web|packaging)/[\w./-]*)`",
+                           (harness.ROOT / "ARCHITECTURE.md").read_text())
+        self.assertGreater(len(named), 10)
+        for path in named:
+            self.assertTrue((harness.ROOT / path).exists(), path)
 
     def test_every_page_stands_in_the_index(self):
         docs = harness.ROOT / "docs"
@@ -133,14 +157,21 @@ class Guides(PlayedTest):
                                   harness.ROOT / "include", path)
             self.assertEqual(compiled.wait(60), 0, compiled.output)
 
-    def test_every_policy_of_the_guides_is_one(self):
-        for document in GUIDES:
+    def test_every_policy_that_the_documents_show_is_one(self):
+        private, keys = self.folder / "private.pem", self.folder / "keys.pem"
+        openssl("genpkey", "-algorithm", "RSA", "-out", private)
+        openssl("pkey", "-in", private, "-pubout", "-out", keys)
+        shown = 0
+        for document in DOCUMENTS:
             for language, block in fenced_blocks(document):
-                if language not in ("yaml", "toml"):
+                policy = as_policy(language, block.replace("/etc/weir/keys.pem", str(keys)))
+                if policy is None:
                     continue
-                path = self.write(f"shown.{language}", block)
-                checked = self.weir("validate", path, env={"PORT": "8080", "ADMIN": "9090"})
+                shown += 1
+                path = self.write(f"shown.{language}", policy)
+                checked = self.weir("validate", path, env={"PORT": "8080"})
                 self.assertEqual(checked.wait(), 0, f"{document}\n{checked.output}")
+        self.assertGreater(shown, 20)
 
 
 if __name__ == "__main__":
