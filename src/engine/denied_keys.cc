@@ -44,8 +44,8 @@ void DeniedKeys::configure(const policy::Metrics& settings) {
 }
 
 // How many refusals the one at hand stands for; 0: it is passed over.
-std::uint64_t DeniedKeys::weight(Instant now) {
-  thread_local Pace pace;
+inline std::uint64_t DeniedKeys::weight(Instant now) {
+  thread_local constinit Pace pace;
   const std::int64_t period = now.steady_ns >> 30;  // 1.07 s
   if (period != pace.period) {
     pace.period = period;
@@ -67,7 +67,11 @@ std::uint64_t DeniedKeys::weight(Instant now) {
 void DeniedKeys::count(std::string_view limit, std::string_view key, Instant now) {
   if (!on_.load(std::memory_order_relaxed)) return;
   const std::uint64_t stands_for = weight(now);
-  if (stands_for == 0) return;
+  if (stands_for > 0) add(limit, key, stands_for);
+}
+
+// WHY apart: most refusals of a flood are passed over, and need none of its registers.
+void DeniedKeys::add(std::string_view limit, std::string_view key, std::uint64_t stands_for) {
   const std::uint64_t hash = hash_(limit, key).high | 1;  // 0: an empty entry
   const std::size_t number = (hash >> 8) % kSets;
   std::lock_guard lock(locks_[number % kLocks]);

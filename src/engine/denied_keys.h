@@ -77,6 +77,8 @@ class DeniedKeys {
   static constexpr std::size_t kLocks = 16;
 
   static std::uint64_t weight(Instant now);
+  [[gnu::noinline]] void add(std::string_view limit, std::string_view key,
+                             std::uint64_t stands_for);
   std::vector<Entry> largest(std::size_t count) const;
   std::string show(const Entry& entry) const;
 

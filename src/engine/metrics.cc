@@ -1,7 +1,10 @@
 #include "engine/metrics.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <limits>
+#include <span>
 
 namespace weir::engine {
 namespace {
@@ -16,11 +19,55 @@ bool is_looked_at(std::uint64_t turn) {
 
 constexpr auto kLargestQuota = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 
+// From a tenth of a second to a day.
+constexpr std::int64_t kMs = 1'000'000;
+constexpr std::array<std::int64_t, 14> kWaitBoundsNs = {
+    100 * kMs,     250 * kMs,       500 * kMs,        1'000 * kMs,     2'500 * kMs,
+    5'000 * kMs,   10'000 * kMs,    30'000 * kMs,     60'000 * kMs,    300'000 * kMs,
+    900'000 * kMs, 3'600'000 * kMs, 21'600'000 * kMs, 86'400'000 * kMs};
+
+// Of the waits with so many bits, how many bounds all of them are above. Between a power of two and
+// the next there is one bound at most, so that one comparison more tells the place.
+constexpr auto kBoundsBelow = [] {
+  std::array<std::uint8_t, 65> below{};
+  for (std::size_t bits = 1; bits < 64; ++bits) {
+    const std::int64_t least = std::int64_t{1} << (bits - 1);
+    while (below[bits] < kWaitBoundsNs.size() && kWaitBoundsNs[below[bits]] < least) ++below[bits];
+  }
+  return below;
+}();
+
+constexpr bool bounds_double() {
+  for (std::size_t i = 1; i < kWaitBoundsNs.size(); ++i) {
+    if (kWaitBoundsNs[i] < 2 * kWaitBoundsNs[i - 1]) return false;
+  }
+  return true;
+}
+static_assert(bounds_double());
+
+std::size_t place_of_wait(std::int64_t ns) {
+  const std::size_t below = kBoundsBelow[std::bit_width(static_cast<std::uint64_t>(ns))];
+  return below + (below < kWaitBoundsNs.size() && ns > kWaitBoundsNs[below] ? 1 : 0);
+}
+
+std::vector<double> in_seconds(std::span<const std::int64_t> ns) {
+  std::vector<double> seconds;
+  for (const std::int64_t bound : ns) seconds.push_back(static_cast<double>(bound) / 1e9);
+  return seconds;
+}
+
+// This thread's copy of a row; null where it has none yet.
+std::atomic<std::uint64_t>* touched(const metrics::Row& row) {
+  using metrics::detail::kSlotsPerBlock;
+  const auto* const slots = metrics::detail::thread_slots;
+  if (slots == nullptr) return nullptr;
+  auto* const block = slots->blocks[row.first() / kSlotsPerBlock].load(std::memory_order_relaxed);
+  return block == nullptr ? nullptr : block + row.first() % kSlotsPerBlock;
+}
+
 }  // namespace
 
-// From a tenth of a second to a day.
-const std::vector<double> kWaitBounds = {0.1, 0.25, 0.5, 1,   2.5,  5,     10,
-                                         30,  60,   300, 900, 3600, 21600, 86400};
+const std::vector<double> kWaitBounds = in_seconds(kWaitBoundsNs);
 const std::vector<double> kFullnessBounds = {0, 0.1, 0.25, 0.5, 0.75, 0.9, 1};
 
 std::string_view to_string(LimitOutcome outcome) {
@@ -30,21 +77,33 @@ std::string_view to_string(LimitOutcome outcome) {
 LimitCounters::LimitCounters() : row_(metrics::Row::take(kWaits + kWaitSlots)) {}
 
 void LimitCounters::count(const Verdict& verdict, Source source, bool shadow, bool admitted) const {
-  std::atomic<std::uint64_t>* const words = row_.here();
-  const bool allowed = verdict.allowed();
-  const LimitOutcome outcome = allowed
+  std::atomic<std::uint64_t>* const words = touched(row_);
+  if (words == nullptr) return count_first(verdict, source, shadow, admitted);
+  count_into(words, verdict, source, shadow, admitted);
+}
+
+// A thread's first. WHY apart: count() is on every decision's way, and where it calls nothing it
+// has no registers to save.
+void LimitCounters::count_first(const Verdict& verdict, Source source, bool shadow,
+                                bool admitted) const {
+  count_into(row_.here(), verdict, source, shadow, admitted);
+}
+
+inline void LimitCounters::count_into(std::atomic<std::uint64_t>* words, const Verdict& verdict,
+                                      Source source, bool shadow, bool admitted) {
+  const LimitOutcome outcome = verdict.allowed()
                                    ? (admitted ? LimitOutcome::kAllowed : LimitOutcome::kPassed)
                                    : (shadow ? LimitOutcome::kShadowDenied : LimitOutcome::kDenied);
   auto& counted =
       words[static_cast<std::size_t>(outcome) * kSources + static_cast<std::size_t>(source)];
-  const bool sampled = is_looked_at(counted.load(std::memory_order_relaxed));
-  metrics::detail::add_to(counted, 1);
-  // A store that failed told no numbers; an unlimited limit has none.
-  const bool known = source != Source::kFailOpen && source != Source::kFailClosed;
-  if (sampled && known && verdict.quota - 1 < kLargestQuota)
-    count_fullness(verdict, words + kFullness);
+  const std::uint64_t turn = counted.load(std::memory_order_relaxed);
+  counted.store(turn + 1, std::memory_order_relaxed);
   const bool has_wait = verdict.outcome == weir::Outcome::kDenied && verdict.retry_known;
   if (has_wait && !shadow) count_wait(verdict.retry_after, words + kWaits);
+  // A store that failed told no numbers; an unlimited limit has none.
+  const bool known = source != Source::kFailOpen && source != Source::kFailClosed;
+  if (is_looked_at(turn) && known && verdict.quota - 1 < kLargestQuota)
+    count_fullness(verdict, words + kFullness);
 }
 
 // WHY not Histogram::observe: this is on every decision's way. All bounds are twentieths, so that
@@ -62,12 +121,10 @@ void LimitCounters::count_fullness(const Verdict& verdict, std::atomic<std::uint
                           static_cast<std::uint64_t>(static_cast<std::int64_t>(share * 1e9)));
 }
 
-void LimitCounters::count_wait(Duration wait, std::atomic<std::uint64_t>* words) {
-  const double seconds = static_cast<double>(wait.count()) / 1e9;
-  const auto at = std::lower_bound(kWaitBounds.begin(), kWaitBounds.end(), seconds);
-  metrics::detail::add_to(words[at - kWaitBounds.begin()], 1);
-  metrics::detail::add_to(words[kWaitSlots - 1],
-                          static_cast<std::uint64_t>(std::max<std::int64_t>(wait.count(), 0)));
+inline void LimitCounters::count_wait(Duration wait, std::atomic<std::uint64_t>* words) {
+  const std::int64_t ns = std::max<std::int64_t>(wait.count(), 0);
+  metrics::detail::add_to(words[place_of_wait(ns)], 1);
+  metrics::detail::add_to(words[kWaitSlots - 1], static_cast<std::uint64_t>(ns));
 }
 
 std::uint64_t LimitCounters::decisions(const metrics::Snapshot& snapshot, LimitOutcome outcome,

@@ -51,7 +51,12 @@ class LimitCounters {
   static constexpr std::uint32_t kWaits = kFullness + kFullnessSlots;
   static constexpr std::uint32_t kWaitSlots = 16;
 
-  static void count_fullness(const Verdict& verdict, std::atomic<std::uint64_t>* words);
+  [[gnu::noinline]] void count_first(const Verdict& verdict, Source source, bool shadow,
+                                     bool admitted) const;
+  static void count_into(std::atomic<std::uint64_t>* words, const Verdict& verdict, Source source,
+                         bool shadow, bool admitted);
+  [[gnu::noinline]] static void count_fullness(const Verdict& verdict,
+                                               std::atomic<std::uint64_t>* words);
   static void count_wait(Duration wait, std::atomic<std::uint64_t>* words);
 
   metrics::Row row_;

@@ -1,8 +1,12 @@
 #include "engine/metrics.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <algorithm>
+#include <atomic>
 #include <limits>
+#include <thread>
 
 namespace weir::engine {
 namespace {
@@ -82,6 +86,70 @@ TEST(LimitCounters, PutsAWaitUnderTheFirstBoundThatHoldsIt) {
   EXPECT_EQ(waits.counts[3], 1u);
   EXPECT_EQ(waits.counts.back(), 1u);
   EXPECT_DOUBLE_EQ(waits.sum, 1 + 48 * 3600.0);
+}
+
+TEST(LimitCounters, FindsThePlaceOfEveryWaitAsASearchWould) {
+  metrics::Registry registry;
+  const auto metrics = Metrics::make(registry);
+  std::vector<std::int64_t> waits = {-1, 0, 1, std::numeric_limits<std::int64_t>::max()};
+  for (int bits = 1; bits < 63; ++bits) waits.push_back(std::int64_t{1} << bits);
+  for (const double bound : kWaitBounds) {
+    const auto ns = static_cast<std::int64_t>(bound * 1e9);
+    for (const std::int64_t off : {-1, 0, 1}) waits.push_back(ns + off);
+  }
+  for (std::size_t i = 0; i < waits.size(); ++i) {
+    const LimitCounters& counters = *metrics->of("limit_" + std::to_string(i));
+    counters.count(denied(Duration(waits[i])), Source::kMemory, false, false);
+    const double seconds = static_cast<double>(waits[i]) / 1e9;
+    const auto place =
+        std::lower_bound(kWaitBounds.begin(), kWaitBounds.end(), seconds) - kWaitBounds.begin();
+    EXPECT_EQ(counters.waits(metrics::Snapshot()).counts[static_cast<std::size_t>(place)], 1u)
+        << waits[i] << " ns";
+  }
+}
+
+// How often the calling thread has had to wait for something.
+std::int64_t waits_of_this_thread() {
+  rusage used{};
+  ::getrusage(RUSAGE_THREAD, &used);
+  return used.ru_nvcsw;
+}
+
+TEST(Metrics, CountingNeverWaitsForAScrape) {
+  metrics::Registry registry;
+  const auto metrics = Metrics::make(registry);
+  std::vector<const LimitCounters*> active;
+  for (int i = 0; i < 10'000; ++i) {
+    const LimitCounters* counters = metrics->of("limit_" + std::to_string(i));
+    if (i % 10 == 0) active.push_back(counters);
+  }
+  std::atomic<int> scrapes{0};
+  std::atomic<bool> enough{false};
+  std::size_t longest = 0;
+  std::thread scraper([&] {
+    while (!enough) {
+      longest = std::max(longest, registry.to_text().size());
+      ++scrapes;
+    }
+  });
+  // A thread's first touch of its slots takes a lock, once.
+  for (const LimitCounters* counters : active) {
+    counters->count(denied(std::chrono::seconds(5)), Source::kMemory, false, false);
+  }
+  const std::int64_t waited = waits_of_this_thread();
+  std::uint64_t rounds = 1;
+  for (const int until = scrapes + 20; scrapes < until; ++rounds) {
+    for (const LimitCounters* counters : active) {
+      counters->count(denied(std::chrono::seconds(5)), Source::kMemory, false, false);
+    }
+  }
+  EXPECT_EQ(waits_of_this_thread() - waited, 0) << "waits, in " << rounds << " rounds";
+  enough = true;
+  scraper.join();
+  EXPECT_GT(longest, 1000u * 100) << "they had something to write";
+  const auto counted =
+      active[0]->decisions(metrics::Snapshot(), LimitOutcome::kDenied, Source::kMemory);
+  EXPECT_EQ(counted, rounds) << "and lose nothing";
 }
 
 TEST(Metrics, GoesOnCountingALimitThatComesBack) {
