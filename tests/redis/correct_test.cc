@@ -81,6 +81,37 @@ TEST(RedisCorrect, OwesWhatWasNotThere) {
   EXPECT_EQ(left(runner, charge), 2u);
 }
 
+TEST(RedisCorrect, IsTimedByWhatWasAskedOfTheStore) {
+  RedisServer server;
+  metrics::Registry registry;
+  store::RedisOptions options = support::patient(tcp(server));
+  options.registry = &registry;
+  Runner runner(options);
+  runner.wait_ready();
+  const auto calls_of = [&](const char* op) {
+    const std::string series = std::string("weir_store_seconds_count{op=\"") + op + "\"} ";
+    const std::string text = registry.to_text();
+    const std::size_t at = text.find(series);
+    return at == std::string::npos ? 0 : std::stoi(text.substr(at + series.size()));
+  };
+  const int charges = calls_of("charge");
+  const int peeks = calls_of("peek");
+  const std::vector charge{charge_of(rule_of(TokenBucket{{1, hours(1)}, 5}), "c", "1:k,", 2)};
+  const Instant at = runner.charge(charge, support::wall_now()).admission.at;
+  EXPECT_EQ(left(runner, charge[0]), 3u);
+  runner.correct(changed(charge, Change::kGiveBack, at), std::nullopt, at);
+  runner.correct(changed(charge, Change::kTake, at), std::nullopt, at);
+  runner.correct(changed(charge, Change::kTake, at), std::nullopt, at);
+  runner.store().reset(charge);
+  runner.flush();
+  EXPECT_EQ(calls_of("charge"), charges + 1);
+  EXPECT_GE(calls_of("peek"), peeks + 1);
+  EXPECT_EQ(calls_of("refund"), 1);
+  EXPECT_EQ(calls_of("take"), 2);
+  EXPECT_EQ(calls_of("reset"), 1);
+  EXPECT_EQ(calls_of("renew"), 0);
+}
+
 TEST(RedisCorrect, FindsCallsInFlightUntilTheyAreReleased) {
   RedisServer server;
   Runner runner(support::patient(tcp(server)));

@@ -34,9 +34,13 @@ class RedisStore::CorrectionCall {
 
   CorrectionCall(RedisStore& store, Shard& shard, std::vector<redis::Item> items, Instant now,
                  Corrected told)
-      : store_(store), shard_(shard), items_(std::move(items)), told_(std::move(told)) {
+      : store_(store),
+        shard_(shard),
+        items_(std::move(items)),
+        told_(std::move(told)),
+        started_ns_(net::steady_ns()) {
     options_.mode = redis::Mode::kCorrect;
-    options_.deadline_ns = net::steady_ns() + store.settings_.connect_timeout.count();
+    options_.deadline_ns = started_ns_ + store.settings_.connect_timeout.count();
     options_.guess_us = now.wall_ns / kTickNs + shard.ahead_us;
     if (store.options_.time_from_caller) options_.time_us = now.steady_ns / kTickNs;
   }
@@ -105,8 +109,22 @@ class RedisStore::CorrectionCall {
 
   void finish() {
     const std::unique_ptr<CorrectionCall> self(this);
+    if (!items_.empty()) store_.health_.took(op(), Duration(net::steady_ns() - started_ns_));
     forget_denials();
     if (told_) told_({outcome_, found_, at_ns(at_us_ * kTickNs)});
+  }
+
+  // By the first: what a call settles may differ from limit to limit.
+  redis::Health::Op op() const {
+    switch (items_.front().change) {
+      case Change::kGiveBack:
+        return redis::Health::Op::kRefund;
+      case Change::kTake:
+        return redis::Health::Op::kTake;
+      case Change::kRenew:
+        return redis::Health::Op::kRenew;
+    }
+    return redis::Health::Op::kRefund;
   }
 
   void forget_denials() {
@@ -119,6 +137,7 @@ class RedisStore::CorrectionCall {
   Shard& shard_;
   std::vector<redis::Item> items_;
   Corrected told_;
+  const std::int64_t started_ns_;
   redis::GroupCall::Options options_;
   std::vector<Group> groups_;  // not sent yet
   std::size_t waiting_ = 0;

@@ -15,6 +15,7 @@ const std::vector<double>& latency_bounds() {
 
 constexpr std::string_view kErrorsName = "weir_store_errors_total";
 constexpr std::string_view kErrorsHelp = "Calls of the store that failed, by kind.";
+constexpr std::string_view kOps[] = {"charge", "peek", "refund", "take", "renew", "reset"};
 constexpr std::string_view kEndings[] = {"refused", "timeout",     "lost",
                                          "unsent",  "unreachable", "foreign"};
 
@@ -29,8 +30,10 @@ std::string_view consequence(Health::Concern concern) {
 Health::Health(metrics::Registry* registry, Concern concern)
     : concern_(concern), registry_(registry) {
   if (registry == nullptr) return;
-  seconds_ = registry->histogram("weir_store_seconds", "How long the store took to answer.",
-                                 latency_bounds(), {{"op", "charge"}});
+  for (std::size_t i = 0; i < seconds_.size(); ++i) {
+    seconds_[i] = registry->histogram("weir_store_seconds", "How long the store took to answer.",
+                                      latency_bounds(), {{"op", std::string(kOps[i])}});
+  }
   for (std::size_t i = 0; i < failures_.size(); ++i) {
     failures_[i] =
         registry->counter(kErrorsName, kErrorsHelp, {{"kind", std::string(kEndings[i])}});

@@ -52,7 +52,11 @@ class Health {
   void count_error(std::string_view kind);
   // A call that ended without an outcome.
   void failed(Ending ending, bool foreign);
-  const metrics::Histogram* latency() const { return registry_ == nullptr ? nullptr : &seconds_; }
+  // How long the store took to answer, or not to. A peek is a charge of nothing.
+  enum class Op : std::uint8_t { kCharge, kPeek, kRefund, kTake, kRenew, kReset };
+  void took(Op op, Duration duration) const {
+    seconds_[static_cast<std::size_t>(op)].observe(duration);
+  }
 
  private:
   struct State {
@@ -65,11 +69,11 @@ class Health {
 
   const Concern concern_;
   metrics::Registry* const registry_;
-  metrics::Histogram seconds_;
-  std::array<metrics::Counter, 6> failures_;  // by Ending; the last: foreign values
-  std::atomic<int> down_{0};                  // relaxed: a figure, ordered by nothing
-  std::atomic<bool> foreign_told_{false};     // relaxed: one more line would do no harm
-  std::atomic<bool> answered_{false};         // release and acquire: what `tell` did is seen
+  std::array<metrics::Histogram, 6> seconds_;  // by Op
+  std::array<metrics::Counter, 6> failures_;   // by Ending; the last: foreign values
+  std::atomic<int> down_{0};                   // relaxed: a figure, ordered by nothing
+  std::atomic<bool> foreign_told_{false};      // relaxed: one more line would do no harm
+  std::atomic<bool> answered_{false};          // release and acquire: what `tell` did is seen
   mutable std::mutex mutex_;
   std::map<std::string, State, std::less<>> states_;  // of nodes by address, of trouble by name
   std::function<void()> tell_;

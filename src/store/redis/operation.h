@@ -205,9 +205,10 @@ class RedisStore::Operation {
   void finish() {
     const bool admitted = !refused();
     for (std::size_t i = 0; i < items_.size(); ++i) answers_[i] = answer(items_[i], admitted);
-    if (const metrics::Histogram* latency = store_.health_.latency()) {
-      latency->observe(Duration(net::steady_ns() - started_ns_));
-    }
+    const bool peek = std::all_of(items_.begin(), items_.end(),
+                                  [](const redis::Item& item) { return item.cost == 0; });
+    store_.health_.took(peek ? redis::Health::Op::kPeek : redis::Health::Op::kCharge,
+                        Duration(net::steady_ns() - started_ns_));
     complete(admitted);
   }
 

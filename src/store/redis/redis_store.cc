@@ -272,6 +272,7 @@ void RedisStore::reset(std::span<const Charge> charges) {
     if (item.rule) items->push_back(std::move(item));
   }
   on_shard([this, items = std::move(items)](Shard& shard) {
+    const std::int64_t started_ns = net::steady_ns();
     std::vector<Item*> pointers;
     for (Item& item : *items) {
       denials_.forget(item.name);
@@ -283,8 +284,10 @@ void RedisStore::reset(std::span<const Charge> charges) {
       resp::append_argument(command, "DEL");
       for (const Item* item : together) resp::append_argument(command, item->name);
       shard.client.send(std::move(command), together.front()->slot,
-                        net::steady_ns() + settings_.connect_timeout.count(),
-                        [this, items](const redis::Outcome& outcome) {
+                        started_ns + settings_.connect_timeout.count(),
+                        [this, items, started_ns](const redis::Outcome& outcome) {
+                          health_.took(redis::Health::Op::kReset,
+                                       Duration(net::steady_ns() - started_ns));
                           if (outcome.ending != Ending::kReply) {
                             health_.failed(outcome.ending, false);
                           }
