@@ -82,6 +82,17 @@ void add_admin(CLI::App& command, AdminOptions& options) {
       ->capture_default_str();
   command.add_option("--token", options.token, "admin.token; default: WEIR_ADMIN_TOKEN")
       ->type_name("TOKEN");
+  command
+      .add_option(
+          "--ca", options.ca,
+          "of an https --url: whom its certificate must be signed by; default: the system's "
+          "authorities")
+      ->type_name("FILE");
+  command
+      .add_option("--client-cert", options.cert,
+                  "our certificate, where admin.tls.client_ca wants one")
+      ->type_name("FILE");
+  command.add_option("--client-key", options.key, "its key")->type_name("FILE");
 }
 
 void add_top(CLI::App& app, TopOptions& options) {

@@ -38,6 +38,9 @@ struct DemoOptions {
 struct AdminOptions {
   std::string url = "http://127.0.0.1:9090";
   std::string token;  // empty: WEIR_ADMIN_TOKEN, where it is set
+  std::string ca;     // for https; empty: the system's authorities
+  std::string cert;   // ours, where admin.tls.client_ca asks for one
+  std::string key;
 };
 
 struct TopOptions {

@@ -18,7 +18,11 @@ Result<tools::AdminClient> client_for(const AdminOptions& options) {
   std::string token = options.token;
   const char* set = ::getenv("WEIR_ADMIN_TOKEN");
   if (token.empty() && set != nullptr) token = set;
-  return tools::AdminClient::make(options.url, std::move(token));
+  net::TlsClientFiles files;
+  files.ca = options.ca;
+  files.cert = options.cert;
+  files.key = options.key;
+  return tools::AdminClient::make(options.url, std::move(token), files);
 }
 
 namespace {

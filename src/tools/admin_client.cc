@@ -1,69 +1,22 @@
 #include "tools/admin_client.h"
 
-#include <netdb.h>
 #include <pwd.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
-#include <memory>
+#include <utility>
 
 #include "base/json.h"
-#include "net/file_descriptor.h"
+#include "tools/admin_connection.h"
 #include "wire/http1/response.h"
 
 namespace weir::tools {
 namespace {
 
-using net::FileDescriptor;
-
 Error unreachable(const AdminClient& client, std::string_view why) {
   return Error{ErrorCode::kUnavailable, "no answer from " + client.address() + ": " +
                                             std::string(why) +
-                                            "; is it the policy's admin.listen? (--url)"};
-}
-
-Result<FileDescriptor> connect_to(const AdminClient& client, const std::string& host,
-                                  const std::string& port) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  if (const int failed = getaddrinfo(host.c_str(), port.c_str(), &hints, &found); failed != 0) {
-    return unreachable(client, gai_strerror(failed));
-  }
-  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> addresses(found, &freeaddrinfo);
-  const timeval timeout{AdminClient::kTimeout.count(), 0};
-  int why = 0;
-  for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
-    FileDescriptor fd(::socket(one->ai_family, one->ai_socktype | SOCK_CLOEXEC, one->ai_protocol));
-    ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
-    ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
-    if (::connect(fd.get(), one->ai_addr, one->ai_addrlen) == 0) return fd;
-    why = errno;
-  }
-  return unreachable(client, strerror(why));
-}
-
-bool send_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t sent = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent <= 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(sent));
-  }
-  return true;
-}
-
-// Everything until the end; false where it did not come in time or is too much.
-bool receive_all(int fd, std::string& into) {
-  char buffer[16384];
-  while (into.size() <= AdminClient::kMaxAnswer) {
-    const ssize_t got = ::recv(fd, buffer, sizeof buffer, 0);
-    if (got == 0) return true;
-    if (got < 0) return false;
-    into.append(buffer, static_cast<std::size_t>(got));
-  }
-  return false;
+                                            "; is it the policy's admin.listen? (" +
+                                            (client.secure() ? "--url, --ca)" : "--url)")};
 }
 
 // Who calls, for weir's log: "alice@host".
@@ -89,10 +42,13 @@ std::string words_of(const AdminAnswer& answer) {
 
 }  // namespace
 
-Result<AdminClient> AdminClient::make(std::string_view url, std::string token) {
-  constexpr std::string_view kScheme = "http://";
+Result<AdminClient> AdminClient::make(std::string_view url, std::string token,
+                                      const net::TlsClientFiles& files) {
+  constexpr std::string_view kPlain = "http://";
+  constexpr std::string_view kSecure = "https://";
   std::string_view rest = url;
-  if (rest.starts_with(kScheme)) rest.remove_prefix(kScheme.size());
+  const bool secure = rest.starts_with(kSecure);
+  if (secure || rest.starts_with(kPlain)) rest.remove_prefix((secure ? kSecure : kPlain).size());
   while (rest.ends_with('/')) rest.remove_suffix(1);
   const auto colon = rest.rfind(':');
   std::string_view host = rest.substr(0, colon);
@@ -100,13 +56,25 @@ Result<AdminClient> AdminClient::make(std::string_view url, std::string token) {
   const bool right = colon != std::string_view::npos && !host.empty() && colon + 1 < rest.size() &&
                      rest.find_first_not_of("0123456789", colon + 1) == std::string_view::npos;
   if (!right) {
-    return Error{ErrorCode::kInvalid,
-                 "--url is '" + std::string(url) + "', wants http://HOST:PORT"};
+    return Error{ErrorCode::kInvalid, "--url is '" + std::string(url) +
+                                          "', wants http://HOST:PORT or https://HOST:PORT"};
   }
   AdminClient client;
   client.host_ = host;
   client.port_ = rest.substr(colon + 1);
   client.token_ = std::move(token);
+  if (!secure && files != net::TlsClientFiles{}) {
+    return Error{
+        ErrorCode::kInvalid,
+        "--ca, --client-cert and --client-key are for https: --url is '" + std::string(url) + "'"};
+  }
+  if (!secure) return client;
+  if (files.cert.empty() != files.key.empty()) {
+    return Error{ErrorCode::kInvalid, "--client-cert and --client-key go together; give both"};
+  }
+  auto tls = net::TlsClient::make(files, "http/1.1");
+  if (!tls) return tls.error();
+  client.tls_ = *std::move(tls);
   return client;
 }
 
@@ -117,8 +85,9 @@ std::string AdminClient::address() const {
 
 Result<AdminAnswer> AdminClient::ask(std::string_view method, std::string_view target,
                                      std::string_view body) const {
-  const auto connected = connect_to(*this, host_, port_);
-  if (!connected) return connected.error();
+  AdminConnection::Options options{host_, port_, tls_, kTimeout};
+  auto connection = AdminConnection::open(options);
+  if (!connection) return unreachable(*this, connection.error().message);
   std::string request = std::string(method) + " " + std::string(target) + " HTTP/1.1\r\n";
   request += "Host: " + address() + "\r\nConnection: close\r\n";
   if (!token_.empty()) request += "Authorization: Bearer " + token_ + "\r\n";
@@ -129,10 +98,12 @@ Result<AdminAnswer> AdminClient::ask(std::string_view method, std::string_view t
   }
   request += "\r\n";
   request += body;
-  std::string bytes;
-  if (!send_all(connected->get(), request) || !receive_all(connected->get(), bytes)) {
-    return unreachable(*this, "it did not answer in time");
+  if (auto sent = connection->send(request); !sent) {
+    return unreachable(*this, sent.error().message);
   }
+  auto received = connection->receive_all(kMaxAnswer);
+  if (!received) return unreachable(*this, received.error().message);
+  const std::string& bytes = *received;
   http1::ResponseParser parser;
   if (parser.parse(bytes) != http1::Progress::kComplete) {
     return unreachable(*this, "what answers there does not speak HTTP");

@@ -5,7 +5,9 @@ import os
 import shutil
 import subprocess
 import unittest
+import unittest.mock
 
+import certificates
 import harness
 
 POLICY = """
@@ -39,9 +41,11 @@ class Tmux:
 
 
 class Top(harness.SystemTest):
-    def begin(self, token=""):
+    def begin(self, token="", tls=""):
         self.api, self.admin = harness.free_port(), harness.free_port()
-        self.program = self.serve(POLICY.format(api=self.api, admin=self.admin, token=token))
+        policy = POLICY.format(api=self.api, admin=self.admin, token=token)
+        self.program = self.serve(policy.replace('token: ""', 'token: "", tls: {' + tls + '}')
+                                  if tls else policy)
         self.url = f"http://127.0.0.1:{self.admin}"
 
     def check(self, count, user="ann", path="/login"):
@@ -118,6 +122,35 @@ class Top(harness.SystemTest):
         stats = json.loads(self.output("top", "--json"))
         self.assertEqual({limit["name"] for limit in stats["limits"]}, {"login", "per_ip"})
         self.assertIn("user=ann", self.output("keys", "--denied"))
+
+    def test_asks_by_tls_whom_an_authority_vouches_for(self):
+        authority = certificates.Authority(self.folder)
+        stranger = certificates.Authority(self.folder, "stranger")
+        cert, key = authority.sign("server", hosts=("DNS:localhost",))
+        self.begin(tls=f"cert: {cert}, key: {key}")
+        self.url = f"https://localhost:{self.admin}"
+        self.assertIn("login ", self.output("top", "--ca", authority.ca))
+        refused = self.output("top", "--ca", stranger.ca, code=1)
+        self.assertIn("TLS: its certificate is not accepted", refused)
+        with unittest.mock.patch.dict(os.environ, {"SSL_CERT_FILE": str(authority.ca)}):
+            self.assertIn("login ", self.output("top"))
+        with unittest.mock.patch.dict(os.environ, {"SSL_CERT_FILE": str(stranger.ca)}):
+            self.output("top", code=1)
+        self.url = f"https://127.0.0.1:{self.admin}"
+        self.assertIn("IP address mismatch", self.output("top", "--ca", authority.ca, code=1))
+        self.url = f"http://localhost:{self.admin}"
+        self.assertIn("are for https", self.output("top", "--ca", authority.ca, code=2))
+
+    def test_shows_a_certificate_where_one_is_wanted(self):
+        authority = certificates.Authority(self.folder)
+        cert, key = authority.sign("server")
+        mine, my_key = authority.sign("operator")
+        self.begin(tls=f"cert: {cert}, key: {key}, client_ca: {authority.ca}")
+        self.url = f"https://localhost:{self.admin}"
+        self.output("top", "--ca", authority.ca, code=1)
+        shown = ("--ca", authority.ca, "--client-cert", mine, "--client-key", my_key)
+        self.assertIn("login ", self.output("top", *shown))
+        self.assertEqual(self.output("keys", "--denied", "--json", *shown).strip(), "[]")
 
     def test_says_who_does_not_answer_and_where_to_set_it(self):
         self.url = f"http://127.0.0.1:{harness.free_port()}"
