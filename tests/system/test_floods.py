@@ -130,11 +130,7 @@ class SlowClients(FloodTest):
             client.sendall(b"GET / HTTP/1.1\r\nHost: a\r\nX-")
         self.ask(self.client())
         for client in slow:
-            try:
-                while not client.recv(65536).startswith(b"HTTP/1.1 408"):
-                    pass
-            except ConnectionError:
-                self.fail("closed without an answer")
+            self.assertTrue(client.makefile("rb").readline().startswith(b"HTTP/1.1 408"))
 
     def test_a_body_that_drips_ends_in_408(self):
         self.gateway(", timeouts: { body: 500ms }", location="proxy_pass http://127.0.0.1:1;")

@@ -62,7 +62,7 @@ class Resp(SystemTest):
             self.assertNotIn("ERR", out)
 
     def test_ten_connections_without_pause_never_pass_the_limit(self):
-        # K003: 2 + 8000/s at most, and every reply is five integers.
+        # A burst of two, one each minute; every reply is five integers.
         port = self.listen()
         command = b"*5\r\n$11\r\nCL.THROTTLE\r\n$1\r\nk\r\n$1\r\n1\r\n$1\r\n1\r\n$2\r\n60\r\n"
         admitted = 0
