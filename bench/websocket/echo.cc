@@ -3,19 +3,14 @@
 //
 //   bench_ws_echo PORT
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <memory>
 #include <string>
 #include <unordered_map>
 
+#include "listen.h"
 #include "wire/websocket/handshake.h"
 #include "wire/websocket/reader.h"
 
@@ -29,25 +24,6 @@ struct Peer {
   std::string message;
   websocket::Reader reader{websocket::Sender::kClient, {.max_message_bytes = 1 << 30}};
 };
-
-int listen_on(int port) {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-  const int on = 1;
-  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  if (bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return -1;
-  return listen(fd, 4096) == 0 ? fd : -1;
-}
-
-void watch(int epoll, int fd) {
-  epoll_event event{};
-  event.events = EPOLLIN;
-  event.data.fd = fd;
-  epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
-}
 
 void open(Peer& peer, std::string& out) {
   const auto end = peer.in.find("\r\n\r\n");
@@ -93,31 +69,17 @@ bool serve(int fd, Peer& peer) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int listening = argc == 2 ? listen_on(atoi(argv[1])) : -1;
+  const int listening = argc == 2 ? bench::listen_on(atoi(argv[1])) : -1;
   if (listening < 0) {
     fprintf(stderr, "usage: bench_ws_echo PORT, where PORT is free\n");
     return 2;
   }
-  const int epoll = epoll_create1(0);
-  watch(epoll, listening);
   std::unordered_map<int, std::unique_ptr<Peer>> peers;
-  epoll_event events[256];
-  while (true) {
-    const int count = epoll_wait(epoll, events, 256, -1);
-    for (int i = 0; i < count; ++i) {
-      const int fd = events[i].data.fd;
-      if (fd != listening) {
-        if (serve(fd, *peers[fd])) continue;
-        peers.erase(fd);
-        close(fd);
-        continue;
-      }
-      for (int client; (client = accept4(listening, nullptr, nullptr, SOCK_NONBLOCK)) >= 0;) {
-        const int on = 1;
-        setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-        peers[client] = std::make_unique<Peer>();
-        watch(epoll, client);
-      }
-    }
-  }
+  bench::serve_all(listening, [&](int fd) {
+    auto& peer = peers[fd];
+    if (!peer) peer = std::make_unique<Peer>();
+    if (serve(fd, *peer)) return true;
+    peers.erase(fd);
+    return false;
+  });
 }
