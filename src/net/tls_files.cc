@@ -40,9 +40,14 @@ SslContext make_ssl_context(const SSL_METHOD* method) {
   return context;
 }
 
-Result<bool> use_certificate(SSL_CTX* context, const std::string& cert, const std::string& key) {
+Result<bool> use_chain(SSL_CTX* context, const std::string& cert) {
   ERR_clear_error();
   if (SSL_CTX_use_certificate_chain_file(context, cert.c_str()) != 1) return cannot_use(cert);
+  return true;
+}
+
+Result<bool> use_key(SSL_CTX* context, const std::string& key, const std::string& cert) {
+  ERR_clear_error();
   if (SSL_CTX_use_PrivateKey_file(context, key.c_str(), SSL_FILETYPE_PEM) != 1) {
     const unsigned long code = ERR_peek_error();
     if (ERR_GET_LIB(code) == ERR_LIB_X509) {
@@ -52,6 +57,12 @@ Result<bool> use_certificate(SSL_CTX* context, const std::string& cert, const st
     return cannot_use(key);
   }
   return true;
+}
+
+Result<bool> use_certificate(SSL_CTX* context, const std::string& cert, const std::string& key) {
+  auto used = use_chain(context, cert);
+  if (used) used = use_key(context, key, cert);
+  return used;
 }
 
 Result<bool> trust_authorities(SSL_CTX* context, const std::string& file) {

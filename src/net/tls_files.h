@@ -25,8 +25,13 @@ std::string openssl_error();
 // renegotiation; buffers are given back between records.
 SslContext make_ssl_context(const SSL_METHOD* method);
 
-// A chain and its key, both PEM.
-// ERRORS: kInvalid, naming the file and the reason.
+// A certificate's chain, and then its key, both PEM.
+// ERRORS: kInvalid, naming the file and the reason; use_key's too where it is not the key of
+// `cert`.
+Result<bool> use_chain(SSL_CTX* context, const std::string& cert);
+Result<bool> use_key(SSL_CTX* context, const std::string& key, const std::string& cert);
+
+// Both.
 Result<bool> use_certificate(SSL_CTX* context, const std::string& cert, const std::string& key);
 
 // Whom the peer's certificate must be signed by.

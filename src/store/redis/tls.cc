@@ -1,20 +1,16 @@
 #include "store/redis/tls.h"
 
-#include <openssl/err.h>
-#include <openssl/ssl.h>
-#include <openssl/x509err.h>
-
 #include <algorithm>
 
 #include "base/log.h"
 #include "net/asio.h"
+#include "net/tls_files.h"
 
 namespace weir::store::redis {
 namespace {
 
-Error cannot(const std::string& what, const std::string& file, const net::SystemError& error) {
-  return Error{ErrorCode::kInvalid,
-               "store." + what + ": cannot use " + file + ": " + error.message()};
+Error of_setting(const std::string& name, const Error& error) {
+  return Error{error.code, "store." + name + ": " + error.message};
 }
 
 }  // namespace
@@ -23,25 +19,19 @@ Result<std::shared_ptr<Tls::Context>> Tls::read(const TlsFiles& files) {
   const auto made = std::make_shared<Context>(Context::tls_client);
   made->set_options(Context::no_sslv3 | Context::no_tlsv1 | Context::no_tlsv1_1);
   made->set_verify_mode(boost::asio::ssl::verify_peer);
-  net::SystemError error;
+  SSL_CTX* const context = made->native_handle();
   if (files.ca.empty()) {
-    made->set_default_verify_paths(error);
-  } else {
-    made->load_verify_file(files.ca, error);
-    if (error) return cannot("ca", files.ca, error);
+    SSL_CTX_set_default_verify_paths(context);
+  } else if (auto trusted = net::trust_authorities(context, files.ca); !trusted) {
+    return of_setting("ca", trusted.error());
   }
   if (files.cert.empty()) return made;
-  made->use_certificate_chain_file(files.cert, error);
-  if (error) return cannot("cert", files.cert, error);
-  made->use_private_key_file(files.key, Context::pem, error);
-  // OpenSSL compares the two as it reads the second.
-  const bool mismatch = error && ERR_GET_REASON(static_cast<unsigned long>(error.value())) ==
-                                     X509_R_KEY_VALUES_MISMATCH;
-  if (mismatch || (!error && SSL_CTX_check_private_key(made->native_handle()) != 1)) {
-    return Error{ErrorCode::kInvalid,
-                 "store.key: " + files.key + " is not the key of " + files.cert};
+  if (auto used = net::use_chain(context, files.cert); !used) {
+    return of_setting("cert", used.error());
   }
-  if (error) return cannot("key", files.key, error);
+  if (auto used = net::use_key(context, files.key, files.cert); !used) {
+    return of_setting("key", used.error());
+  }
   return made;
 }
 
