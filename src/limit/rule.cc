@@ -47,6 +47,26 @@ Result<Unlimited> compile(const Unlimited& n) {
   return n;
 }
 
+// A state after what was charged before has become something else: a bucket's, or a window's, which
+// must know when it was charged.
+template <typename Algorithms, typename OfBucket, typename OfWindow>
+std::optional<State> corrected(const Algorithms& algorithm, const OfBucket& of_bucket,
+                               const OfWindow& of_window) {
+  return std::visit(
+      [&]<typename A>(const A& one) -> std::optional<State> {
+        if constexpr (is_unlimited<A>) {
+          return std::nullopt;
+        } else if constexpr (is_log<A>) {
+          check_failed("!keeps_log()", kWrongDoor, __FILE__, __LINE__);
+        } else if constexpr (is_window<A>) {
+          return of_window(one);
+        } else {
+          return of_bucket(one);
+        }
+      },
+      algorithm);
+}
+
 std::uint64_t next_serial() {
   static std::atomic<std::uint64_t> last{0};
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -114,37 +134,21 @@ LogStep Rule::decide(const LogView& log, std::uint64_t cost, Instant now) const 
 std::optional<State> Rule::refund(const State& state, std::uint64_t cost, Instant now,
                                   std::optional<Instant> charged_at) const {
   const std::int64_t ns = read(timeline(), now);
-  return std::visit(
-      [&]<typename A>(const A& algorithm) -> std::optional<State> {
-        if constexpr (is_unlimited<A>) {
-          return std::nullopt;
-        } else if constexpr (is_log<A>) {
-          check_failed("!keeps_log()", kWrongDoor, __FILE__, __LINE__);
-        } else if constexpr (is_window<A>) {
-          return algorithm.refund(state, cost, ns, read(timeline(), charged_at));
-        } else {
-          return algorithm.refund(state, cost, ns);
-        }
-      },
-      algorithm_);
+  return corrected(
+      algorithm_, [&](const auto& bucket) { return bucket.refund(state, cost, ns); },
+      [&](const auto& window) {
+        return window.refund(state, cost, ns, read(timeline(), charged_at));
+      });
 }
 
 std::optional<State> Rule::overdraw(const State* state, std::uint64_t cost, Instant now,
                                     std::optional<Instant> charged_at) const {
   const std::int64_t ns = read(timeline(), now);
-  return std::visit(
-      [&]<typename A>(const A& algorithm) -> std::optional<State> {
-        if constexpr (is_unlimited<A>) {
-          return std::nullopt;
-        } else if constexpr (is_log<A>) {
-          check_failed("!keeps_log()", kWrongDoor, __FILE__, __LINE__);
-        } else if constexpr (is_window<A>) {
-          return algorithm.overdraw(state, cost, ns, read(timeline(), charged_at));
-        } else {
-          return algorithm.overdraw(state, cost, ns);
-        }
-      },
-      algorithm_);
+  return corrected(
+      algorithm_, [&](const auto& bucket) { return bucket.overdraw(state, cost, ns); },
+      [&](const auto& window) {
+        return window.overdraw(state, cost, ns, read(timeline(), charged_at));
+      });
 }
 
 std::optional<State> Rule::adopt(const Rule& older, const State& state, Instant now) const {
