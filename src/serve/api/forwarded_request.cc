@@ -71,13 +71,15 @@ Result<bool> ForwardedRequest::read(const http::Request& request, Proxy proxy,
         "the proxy must send X-Original-Method and X-Original-URI, or X-Forwarded-Method "
         "and X-Forwarded-Uri");
   }
-  method_ = *method;
+  method_text_ = *method;
+  method_ = method_text_;
   const auto target = policy::split_target(*uri);
   if (!target) return target.error();
   policy::PathBuffer buffer;
   const auto path = policy::normalise_path(target->path, policy.paths, buffer);
   if (!path) return path.error();
-  path_ = path->match;
+  path_text_ = path->match;
+  path_ = path_text_;
   query_ = target->query.value_or("");
   auto named = one_of("x-original-host", "x-forwarded-host", proxy);
   if (!named) return named.error();
@@ -91,58 +93,12 @@ Result<bool> ForwardedRequest::read(const http::Request& request, Proxy proxy,
   return true;
 }
 
-std::optional<std::string_view> ForwardedRequest::value_of(const Found& found) const {
-  if (found.count == 0) return std::nullopt;
-  return found.value;
-}
-
-std::optional<std::string_view> ForwardedRequest::find(const policy::Attribute& attribute) const {
-  using Kind = policy::Attribute::Kind;
-  switch (attribute.kind) {
-    case Kind::kUser:
-      return client_.user;
-    case Kind::kTier:
-      return client_.tier;
-    case Kind::kMethod:
-      return method_;
-    case Kind::kPath:
-      return path_;
-    case Kind::kHost:
-      if (!host_) return std::nullopt;
-      return std::string_view(*host_);
-    case Kind::kHeader:
-      return joined_header(attribute.name);
-    case Kind::kCookie:
-      return value_of(cookie(attribute.name));
-    case Kind::kQuery:
-      return value_of(query(attribute.name));
-    case Kind::kIp:
-    case Kind::kDomain:
-    case Kind::kMessage:
-    case Kind::kMessagePointer:
-    case Kind::kDeclared:
-      return std::nullopt;
-  }
-  return std::nullopt;
-}
-
 std::optional<std::string_view> ForwardedRequest::header(std::string_view name,
                                                          std::size_t index) const {
   for (const auto& [known, value] : headers_) {
     if (known == name && index-- == 0) return value;
   }
   return std::nullopt;
-}
-
-std::optional<std::string_view> ForwardedRequest::joined_header(std::string_view name) const {
-  const auto first = header(name, 0);
-  if (!first || !header(name, 1)) return first;
-  std::string& joined = made_.emplace_front(*first);
-  for (std::size_t i = 1; const auto more = header(name, i); ++i) {
-    joined += ", ";
-    joined += *more;
-  }
-  return joined;
 }
 
 ForwardedRequest::Found ForwardedRequest::cookie(std::string_view name) const {

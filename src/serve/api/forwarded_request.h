@@ -10,15 +10,13 @@
 
 #pragma once
 
-#include <forward_list>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "engine/attributes.h"
-#include "policy/identity.h"
+#include "engine/request_attributes.h"
 #include "policy/path.h"
 #include "serve/http/message.h"
 #include "weir/result.h"
@@ -28,16 +26,13 @@ namespace weir::api {
 // Which headers a proxy sends; kEither is told by those that are there.
 enum class Proxy { kEither, kOriginal, kForwarded };
 
-class ForwardedRequest final : public engine::Attributes, public policy::RequestFields {
+class ForwardedRequest final : public engine::RequestAttributes {
  public:
   // ERRORS: kInvalid, to be answered 400, where the proxy's headers are missing, contradict each
   // other or are wrong.
   Result<bool> read(const http::Request& request, Proxy proxy, const policy::Policy& policy,
                     Instant now);
 
-  // engine::Attributes. REQUIRES: read() succeeded.
-  std::optional<std::string_view> find(const policy::Attribute& attribute) const override;
-  std::optional<IpAddress> ip() const override { return client_.ip; }
   bool can_release() const override { return false; }  // proxies do not say when it has ended
 
   // policy::RequestFields
@@ -49,16 +44,11 @@ class ForwardedRequest final : public engine::Attributes, public policy::Request
   Result<Proxy> family() const;
   Result<std::string_view> one_of(std::string_view original, std::string_view forwarded,
                                   Proxy proxy) const;
-  std::optional<std::string_view> value_of(const Found& found) const;
-  std::optional<std::string_view> joined_header(std::string_view name) const;
 
   std::vector<std::pair<std::string, std::string>> headers_;  // names in lower case
-  std::string method_;
-  std::string path_;
+  std::string method_text_;
+  std::string path_text_;
   std::string query_;
-  std::optional<std::string> host_;
-  policy::Client client_;
-  mutable std::forward_list<std::string> made_;  // values that were decoded or joined
 };
 
 }  // namespace weir::api

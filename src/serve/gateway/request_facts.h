@@ -1,19 +1,16 @@
 // RequestFacts: one request as identity and engine look at it. Nothing is copied but values that
 // had to be decoded or joined; those live as long as this.
 //
-// A header that stands in several lines is one value, joined by ", ", as HTTP has it.
-//
 // THREADS: one request, one thread.
 
 #pragma once
 
 #include <forward_list>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/ip.h"
-#include "engine/attributes.h"
+#include "engine/request_attributes.h"
 #include "policy/identity.h"
 #include "policy/path.h"
 #include "weir/result.h"
@@ -21,7 +18,7 @@
 
 namespace weir::gateway {
 
-class RequestFacts final : public engine::Attributes, public policy::RequestFields {
+class RequestFacts final : public engine::RequestAttributes {
  public:
   // REQUIRES: `head` and its bytes, and `buffer`, outlive it.
   RequestFacts(const http1::RequestHead& head, policy::PathBuffer& buffer)
@@ -37,11 +34,7 @@ class RequestFacts final : public engine::Attributes, public policy::RequestFiel
 
   // REQUIRES for these: read() succeeded.
   Instant read_at() const { return read_at_; }
-  std::string_view upstream_path() const { return path_.upstream; }
-
-  // engine::Attributes
-  std::optional<std::string_view> find(const policy::Attribute& attribute) const override;
-  std::optional<IpAddress> ip() const override { return client_.ip; }
+  std::string_view upstream_path() const { return upstream_path_; }
 
   // policy::RequestFields
   std::optional<std::string_view> header(std::string_view name, std::size_t index) const override;
@@ -49,15 +42,10 @@ class RequestFacts final : public engine::Attributes, public policy::RequestFiel
   Found query(std::string_view name) const override;
 
  private:
-  std::optional<std::string_view> joined_header(std::string_view name) const;
-
   const http1::RequestHead& head_;
   policy::PathBuffer& buffer_;
-  policy::NormalPath path_;
-  std::optional<std::string> host_;
-  policy::Client client_;
+  std::string_view upstream_path_;
   Instant read_at_;
-  mutable std::forward_list<std::string> made_;  // values that do not stand in the request as such
   std::forward_list<std::string>::const_iterator kept_ = made_.cend();  // of read()'s, the newest
 };
 
