@@ -33,14 +33,14 @@ std::string answer(const std::string& bytes, const ResponseContext& context = {}
   return out;
 }
 
-TEST(ForwardedRequest, CopiesWhatIsTheMessagesAndSaysWhereItCameFrom) {
+TEST(ForwardedHead, CopiesWhatIsTheMessagesAndSaysWhereItCameFrom) {
   EXPECT_EQ(forward("GET /a?q=1 HTTP/1.1\r\nHost: a.example\r\nAccept: */*\r\nX-One: 1\r\n\r\n"),
             "GET /a?q=1 HTTP/1.1\r\nHost: a.example\r\nAccept: */*\r\nX-One: 1\r\n"
             "X-Forwarded-For: 192.0.2.7\r\nX-Forwarded-Proto: http\r\n"
             "X-Forwarded-Host: a.example\r\nVia: 1.1 weir\r\n\r\n");
 }
 
-TEST(ForwardedRequest, SendsThePathInNormalFormAndAnEmptyQueryAsSent) {
+TEST(ForwardedHead, SendsThePathInNormalFormAndAnEmptyQueryAsSent) {
   RequestContext context;
   context.path = "/normal";
   context.peer = "::1";
@@ -48,7 +48,7 @@ TEST(ForwardedRequest, SendsThePathInNormalFormAndAnEmptyQueryAsSent) {
             "GET /normal? HTTP/1.1\r\nHo");
 }
 
-TEST(ForwardedRequest, LeavesOutWhatBelongsToTheConnection) {
+TEST(ForwardedHead, LeavesOutWhatBelongsToTheConnection) {
   const std::string out = forward(
       "GET / HTTP/1.1\r\nHost: h\r\nConnection: keep-alive, X-Mine\r\nKeep-Alive: 5\r\n"
       "X-Mine: 1\r\nProxy-Connection: keep-alive\r\nProxy-Authorization: x\r\nTE: gzip\r\n"
@@ -58,7 +58,7 @@ TEST(ForwardedRequest, LeavesOutWhatBelongsToTheConnection) {
             "X-Forwarded-Proto: http\r\nX-Forwarded-Host: h\r\nVia: 1.1 weir\r\n\r\n");
 }
 
-TEST(ForwardedRequest, AConnectionFieldCannotTakeOutFramingOrHost) {
+TEST(ForwardedHead, AConnectionFieldCannotTakeOutFramingOrHost) {
   const std::string out = forward(
       "POST / HTTP/1.1\r\nHost: h\r\nConnection: Content-Length, Host, Cookie\r\n"
       "Content-Length: 3\r\nCookie: a=b\r\n\r\nabc");
@@ -67,7 +67,7 @@ TEST(ForwardedRequest, AConnectionFieldCannotTakeOutFramingOrHost) {
   EXPECT_NE(out.find("Cookie: a=b\r\n"), std::string::npos);
 }
 
-TEST(ForwardedRequest, FromAnybodyWhatSaysWhereItCameFromIsReplaced) {
+TEST(ForwardedHead, FromAnybodyWhatSaysWhereItCameFromIsReplaced) {
   const std::string out = forward(
       "GET / HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 6.6.6.6\r\nx-forwarded-proto: https\r\n"
       "X-Forwarded-Host: evil\r\nX-Forwarded-Prefix: /p\r\nForwarded: for=6.6.6.6\r\n"
@@ -77,7 +77,7 @@ TEST(ForwardedRequest, FromAnybodyWhatSaysWhereItCameFromIsReplaced) {
             "X-Forwarded-Proto: http\r\nX-Forwarded-Host: h\r\nVia: 1.1 weir\r\n\r\n");
 }
 
-TEST(ForwardedRequest, FromATrustedProxyItIsKeptAndContinued) {
+TEST(ForwardedHead, FromATrustedProxyItIsKeptAndContinued) {
   const std::string out = forward(
       "GET / HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 203.0.113.9\r\nX-Forwarded-For: 10.0.0.1\r\n"
       "X-Forwarded-Proto: https\r\nX-Forwarded-Host: shop\r\nForwarded: for=203.0.113.9\r\n\r\n",
@@ -88,7 +88,7 @@ TEST(ForwardedRequest, FromATrustedProxyItIsKeptAndContinued) {
             "X-Forwarded-Host: shop\r\nVia: 1.1 weir\r\n\r\n");
 }
 
-TEST(ForwardedRequest, FramesAChunkedBodyAnewAndKeepsTheNamesOfItsTrailers) {
+TEST(ForwardedHead, FramesAChunkedBodyAnewAndKeepsTheNamesOfItsTrailers) {
   const std::string out = forward(
       "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: Chunked\r\nTrailer: X-Sum\r\n"
       "TE: trailers\r\n\r\n");
@@ -97,7 +97,7 @@ TEST(ForwardedRequest, FramesAChunkedBodyAnewAndKeepsTheNamesOfItsTrailers) {
             std::string::npos);
 }
 
-TEST(ForwardedRequest, PassesTheWishForWebSocketOnOnlyWhenTold) {
+TEST(ForwardedHead, PassesTheWishForWebSocketOnOnlyWhenTold) {
   const std::string bytes =
       "GET / HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
   EXPECT_EQ(forward(bytes).find("Upgrade"), std::string::npos);
@@ -108,13 +108,13 @@ TEST(ForwardedRequest, PassesTheWishForWebSocketOnOnlyWhenTold) {
             std::string::npos);
 }
 
-TEST(ForwardedRequest, AnAbsoluteTargetsHostTakesThePlaceOfHost) {
+TEST(ForwardedHead, AnAbsoluteTargetsHostTakesThePlaceOfHost) {
   const std::string out =
       forward("GET http://real.example/a HTTP/1.1\r\nHost: other.example\r\n\r\n");
   EXPECT_EQ(out.substr(0, 41), "GET /a HTTP/1.1\r\nHost: real.example\r\nX-Fo");
 }
 
-TEST(ForwardedRequest, AnOldRequestWithoutHostGetsTheUpstreams) {
+TEST(ForwardedHead, AnOldRequestWithoutHostGetsTheUpstreams) {
   const std::string out = forward("GET / HTTP/1.0\r\n\r\n");
   EXPECT_NE(out.find("HTTP/1.1\r\nHost: 127.0.0.1:3000\r\n"), std::string::npos);
   EXPECT_NE(out.find("Via: 1.0 weir\r\n"), std::string::npos);
