@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "support/temporary_folder.h"
+
 namespace weir::app {
 namespace {
 
@@ -19,12 +21,9 @@ constexpr Instant kStart = at_ns(1'700'000'000'000'000'000);
 class StoreKeeperTest : public testing::Test {
  protected:
   StoreKeeperTest() {
-    std::string name = (fs::temp_directory_path() / "weir-keeper-XXXXXX").string();
-    folder_ = mkdtemp(name.data());
     settings_.max_keys = 1000;
-    settings_.snapshot = policy::Snapshot{(folder_ / "state").string(), seconds(60)};
+    settings_.snapshot = policy::Snapshot{folder_ / "state", seconds(60)};
   }
-  ~StoreKeeperTest() override { fs::remove_all(folder_); }
 
   // One call of a bucket of one token an hour.
   bool admits(store::MemoryStore& store, Instant now) const {
@@ -34,7 +33,7 @@ class StoreKeeperTest : public testing::Test {
   }
   bool written() const { return fs::exists(settings_.snapshot->file); }
 
-  fs::path folder_;
+  support::TemporaryFolder folder_;
   policy::Store settings_;
   ManualClock clock_{kStart};
   limit::Rule rule_ = *limit::Rule::make(TokenBucket{{1, std::chrono::hours(1)}, 1});
@@ -110,7 +109,7 @@ TEST_F(StoreKeeperTest, ACutSnapshotIsKeptAsideWhereverItWasCut) {
 }
 
 TEST_F(StoreKeeperTest, AFolderThatIsMissingIsToldAndNotFatal) {
-  settings_.snapshot->file = (folder_ / "missing" / "state").string();
+  settings_.snapshot->file = folder_ / "missing/state";
   const auto store = open_memory(settings_, kStart);
   StoreKeeper keeper(*store, clock_, settings_.snapshot);
   keeper.start();

@@ -1,12 +1,12 @@
 #include "jwt/verifier.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 
 #include "jwt/test_signer.h"
+#include "support/temporary_folder.h"
 
 namespace weir::jwt {
 namespace {
@@ -17,13 +17,7 @@ const std::string kSecret = "a secret of more than sixty-four bytes, for every h
 
 class VerifierTest : public testing::Test {
  protected:
-  void SetUp() override {
-    char pattern[] = "/tmp/weir-jwt-XXXXXX";
-    ASSERT_NE(::mkdtemp(pattern), nullptr);
-    folder_ = pattern;
-    settings_.keys = folder_ + "/keys";
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
+  VerifierTest() { settings_.keys = folder_ / "keys"; }
 
   void write_keys(const std::string& text) { std::ofstream(settings_.keys) << text; }
 
@@ -60,7 +54,7 @@ class VerifierTest : public testing::Test {
     return user_of(make_token(kSecret, "HS256", payload), now);
   }
 
-  std::string folder_;
+  support::TemporaryFolder folder_;
   policy::Jwt settings_;
   std::shared_ptr<Verifier> verifier_;
 };
@@ -290,9 +284,9 @@ TEST_F(VerifierTest, SaysWhatIsWrongWithAFileOfKeysAndNothingThatItHolds) {
   EXPECT_EQ(mistake_of("{\"keys\":1}", {"RS256"}), "it is no key set: wants {\"keys\": [...]}");
   EXPECT_EQ(mistake_of("{", {"RS256"}), "it is no key set: not right JSON");
   std::filesystem::remove(settings_.keys);
-  settings_.keys = folder_;
+  settings_.keys = folder_.path();
   EXPECT_EQ(mistake_of("", {"RS256"}), "is no file");
-  settings_.keys = folder_ + "/none";
+  settings_.keys = folder_ / "none";
   policy::Identity identity;
   identity.jwt = settings_;
   EXPECT_EQ(Verifier::open(identity).error().message,

@@ -7,17 +7,16 @@
 #include <sys/socket.h>
 
 #include <array>
-#include <filesystem>
 #include <string>
 
 #include "net/tls_client.h"
 #include "net/tls_server.h"
 #include "net/transport.h"
+#include "support/temporary_folder.h"
 
 namespace weir::net {
 namespace {
 
-namespace fs = std::filesystem;
 using Status = Io::Status;
 
 // Both ends in one thread, over a pair of sockets; the certificate is made by openssl.
@@ -25,8 +24,6 @@ class TlsSessionTest : public testing::Test {
  protected:
   void SetUp() override {
     signal(SIGPIPE, SIG_IGN);
-    std::string pattern = (fs::temp_directory_path() / "weir-tls-XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
     const std::string make =
         "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 "
         "-subj /CN=localhost -addext subjectAltName=DNS:localhost -keyout " +
@@ -49,9 +46,7 @@ class TlsSessionTest : public testing::Test {
       if (done_) break;
     }
   }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  std::string path(const char* name) const { return (folder_ / name).string(); }
+  std::string path(const char* name) const { return folder_ / name; }
 
   static std::string read_all(Transport& from, Io& last) {
     std::string all;
@@ -62,7 +57,7 @@ class TlsSessionTest : public testing::Test {
     return all;
   }
 
-  fs::path folder_;
+  support::TemporaryFolder folder_;
   std::unique_ptr<TlsServer> server_tls_;
   Transport server_;
   Transport client_;

@@ -10,23 +10,20 @@
 #include <string>
 #include <vector>
 
+#include "support/temporary_folder.h"
+
 namespace weir::support {
 
 class Certificates {
  public:
-  Certificates() {
-    char path[] = "/tmp/weir-tls-XXXXXX";
-    folder_ = mkdtemp(path);
-    renew();
-  }
-  ~Certificates() { std::filesystem::remove_all(folder_); }
+  Certificates() { renew(); }
   Certificates(const Certificates&) = delete;
   Certificates& operator=(const Certificates&) = delete;
 
-  std::string ca() const { return folder_ + "/ca.pem"; }
-  std::string cert() const { return folder_ + "/cert.pem"; }
-  std::string key() const { return folder_ + "/key.pem"; }
-  const std::string& folder() const { return folder_; }
+  std::string ca() const { return folder_ / "ca.pem"; }
+  std::string cert() const { return folder_ / "cert.pem"; }
+  std::string key() const { return folder_ / "key.pem"; }
+  const std::string& folder() const { return folder_.path(); }
 
   // A new authority, certificate and key under the same names.
   void renew() const {
@@ -38,7 +35,7 @@ class Certificates {
     run("openssl x509 -req -in request.pem -CA new-ca.pem -CAkey ca-key.pem -CAcreateserial"
         " -days 2 -extfile names -out new-cert.pem");
     for (const char* name : {"ca.pem", "key.pem", "cert.pem"}) {
-      std::filesystem::rename(folder_ + "/new-" + name, folder_ + "/" + name);
+      std::filesystem::rename(folder_ / (std::string("new-") + name), folder_ / name);
     }
   }
 
@@ -53,11 +50,11 @@ class Certificates {
 
  private:
   void run(const std::string& command) const {
-    const std::string in_folder = "cd " + folder_ + " && " + command + " 2>/dev/null";
+    const std::string in_folder = "cd " + folder_.path() + " && " + command + " 2>/dev/null";
     if (std::system(in_folder.c_str()) != 0) std::abort();
   }
 
-  std::string folder_;
+  TemporaryFolder folder_;
 };
 
 }  // namespace weir::support

@@ -8,8 +8,7 @@
 #include <map>
 #include <thread>
 
-#include "redis/fleet.h"
-#include "redis/runner.h"
+#include "redis/faults.h"
 #include "store/redis/key_name.h"
 
 namespace weir {
@@ -19,20 +18,12 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using store::Charge;
+using support::charge_of;
 using support::kPatience;
 using support::RedisClient;
 using support::RedisCluster;
+using support::rule_of;
 using support::Runner;
-
-const limit::Rule& rule_of(const Numbers& numbers) {
-  static std::deque<limit::Rule> rules;
-  rules.push_back(*limit::Rule::make(numbers));
-  return rules.back();
-}
-
-Charge charge_of(const limit::Rule& rule, std::string_view counter, std::string_view key) {
-  return {.rule = &rule, .counter = counter, .key = key};
-}
 
 std::uint16_t slot_of_key(std::string_view key) {
   std::string name;

@@ -17,17 +17,13 @@ using std::chrono::seconds;
 using store::Change;
 using store::Charge;
 using store::Once;
+using support::charge_of;
 using support::RedisCluster;
 using support::RedisServer;
 using support::rule_of;
 using support::Runner;
 using support::tcp;
 using Outcome = store::Correction::Outcome;
-
-Charge charge_of(const limit::Rule& rule, std::string_view counter, std::string_view key,
-                 std::uint64_t cost) {
-  return {.rule = &rule, .counter = counter, .key = key, .cost = cost};
-}
 
 std::vector<Charge> changed(std::vector<Charge> charges, Change change, Instant at) {
   for (Charge& charge : charges) {

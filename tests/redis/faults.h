@@ -1,4 +1,5 @@
-// What the tests of failures share: a limit, a store in a hurry, and how long decisions may take.
+// What the tests on real servers share, those of failures above all: a limit, a store in a hurry,
+// and how long decisions may take.
 //
 // THREADS: one.
 
@@ -28,10 +29,13 @@ inline const limit::Rule& rule_of(const Numbers& numbers) {
   return rules.back();
 }
 
+inline Charge charge_of(const limit::Rule& rule, std::string_view counter, std::string_view key,
+                        std::uint64_t cost = 1) {
+  return {.rule = &rule, .counter = counter, .key = key, .cost = cost};
+}
+
 inline Charge bucket(std::uint64_t burst, std::string_view counter = "bucket") {
-  return {.rule = &rule_of(TokenBucket{{1, std::chrono::hours(1)}, burst}),
-          .counter = counter,
-          .key = "1:k,"};
+  return charge_of(rule_of(TokenBucket{{1, std::chrono::hours(1)}, burst}), counter, "1:k,");
 }
 
 inline store::RedisOptions hasty(std::string url) {
@@ -59,7 +63,7 @@ inline std::vector<Duration> times(Runner& runner, const Charge& charge, int cou
   return took;
 }
 
-// Contract: median at most timeout + 2 ms, nearly all at most + 25 ms; more where a machine that
+// Promised: median at most timeout + 2 ms, nearly all at most + 25 ms; more where a machine that
 // other tests keep busy wakes us late.
 inline void expect_in_time(const std::vector<Duration>& took) {
   EXPECT_LE(took[took.size() / 2], milliseconds(22 + 10));

@@ -2,16 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <deque>
-
-#include "redis/fleet.h"
-#include "redis/runner.h"
+#include "redis/faults.h"
 #include "store/redis/sentinel_watch.h"
 
 namespace weir {
 namespace {
 
-using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using store::Charge;
@@ -22,8 +18,8 @@ using support::Runner;
 using support::Sentineled;
 
 Charge bucket() {
-  static const limit::Rule rule = *limit::Rule::make(TokenBucket{{1, hours(1)}, 100});
-  return {.rule = &rule, .counter = "c", .key = "1:k,"};
+  static const Charge one = support::bucket(100, "c");
+  return one;
 }
 
 store::RedisOptions options(const Sentineled& fleet) {

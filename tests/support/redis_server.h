@@ -26,6 +26,7 @@
 #include <string_view>
 #include <vector>
 
+#include "support/temporary_folder.h"
 #include "wire/resp/reply.h"
 #include "wire/resp/writer.h"
 
@@ -83,8 +84,8 @@ class RedisClient {
   resp::ReplyParser parser_;
 };
 
-// A port that nobody listens on now. Not one of those that the kernel gives to outgoing connections,
-// which could take it before its server does, and never the same twice.
+// A port that nobody listens on now. Not one of those that the kernel gives to outgoing
+// connections, which could take it before its server does, and never the same twice.
 inline int free_port() {
   static std::mt19937 random{std::random_device{}()};
   static std::set<int> given;
@@ -111,30 +112,36 @@ class RedisServer {
  public:
   // `more`: further arguments, such as {"--requirepass", "secret"}.
   explicit RedisServer(std::vector<std::string> more = {}) : more_(std::move(more)) {
-    char path[] = "/tmp/weir-redis-XXXXXX";
-    folder_ = mkdtemp(path);
     port_ = free_port();
     start();
   }
-  ~RedisServer() {
-    stop();
-    std::filesystem::remove_all(folder_);
-  }
+  ~RedisServer() { stop(); }
   RedisServer(const RedisServer&) = delete;
   RedisServer& operator=(const RedisServer&) = delete;
 
   int port() const { return port_; }
-  std::string socket_path() const { return folder_ + "/socket"; }
-  const std::string& folder() const { return folder_; }
+  std::string socket_path() const { return folder_ / "socket"; }
+  const std::string& folder() const { return folder_.path(); }
 
   // Starts it on the same port, and waits until it listens.
   void start() {
-    std::vector<std::string> words{redis_program(), "--port",        std::to_string(port_),
-                                   "--bind",       "127.0.0.1",     "--unixsocket",
-                                   socket_path(),  "--save",        "",
-                                   "--dir",        folder_,         "--appendonly",
-                                   "no",           "--daemonize",   "no",
-                                   "--logfile",    folder_ + "/log"};
+    std::vector<std::string> words{redis_program(),
+                                   "--port",
+                                   std::to_string(port_),
+                                   "--bind",
+                                   "127.0.0.1",
+                                   "--unixsocket",
+                                   socket_path(),
+                                   "--save",
+                                   "",
+                                   "--dir",
+                                   folder_.path(),
+                                   "--appendonly",
+                                   "no",
+                                   "--daemonize",
+                                   "no",
+                                   "--logfile",
+                                   folder_ / "log"};
     words.insert(words.end(), more_.begin(), more_.end());
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
@@ -175,7 +182,7 @@ class RedisServer {
   }
 
   std::vector<std::string> more_;
-  std::string folder_;
+  TemporaryFolder folder_;
   int port_ = 0;
   pid_t pid_ = 0;
 };

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "store/memory/memory_store.h"
+#include "support/temporary_folder.h"
 
 namespace weir::store {
 namespace {
@@ -18,20 +19,8 @@ using std::chrono::seconds;
 
 constexpr Instant kStart = at_ns(1'767'225'600'000'000'000);
 
-// A folder of its own, gone afterwards.
 class Snapshots : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = ::testing::TempDir() + "weir-snapshot-XXXXXX";
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-    file_ = folder_ + "/counters";
-  }
-  void TearDown() override {
-    ::unlink(file_.c_str());
-    ::rmdir(folder_.c_str());
-  }
-
   static Verdict take(MemoryStore& store, const limit::Rule& rule, std::string_view key,
                       Instant now, std::uint64_t cost = 1) {
     const Charge charge{&rule, "limit", key, cost};
@@ -48,8 +37,8 @@ class Snapshots : public ::testing::Test {
     std::ofstream(file_, std::ios::binary | std::ios::trunc) << text;
   }
 
-  std::string folder_;
-  std::string file_;
+  const support::TemporaryFolder folder_;
+  const std::string file_ = folder_ / "counters";
 };
 
 limit::Rule rule_of(const Numbers& numbers) {
@@ -180,7 +169,7 @@ TEST_F(Snapshots, RefuseAFileThatIsDamagedAnywhere) {
 
 TEST_F(Snapshots, SayWhichFileCannotBeWritten) {
   MemoryStore store;
-  const auto saved = store.save(folder_ + "/missing/counters", kStart);
+  const auto saved = store.save(folder_ / "missing/counters", kStart);
   ASSERT_FALSE(saved);
   EXPECT_EQ(saved.error().code, ErrorCode::kIo);
   EXPECT_NE(saved.error().message.find("missing/counters"), std::string::npos);
