@@ -20,7 +20,7 @@ def fenced_blocks(document):
     return re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
-DOCUMENTS = [path for pattern in ("*.md", "docs/**/*.md", "examples/*/*.md")
+DOCUMENTS = [path for pattern in ("*.md", "docs/**/*.md", "examples/**/*.md")
              for path in sorted(harness.ROOT.glob(pattern))]
 
 
