@@ -125,6 +125,7 @@ class PlayedTest(harness.SystemTest):
                 return
             if not repeated or time.monotonic() > deadline:
                 break
+            self.typed(command)
         self.fail(f"$ {command}\n{printed}\n--- but the README says\n{expected}")
 
     def holds_when_slow(self, printed, seconds):
