@@ -3,8 +3,8 @@ what the tests of examples/ share: an example's folder, copied to where nobody e
 
 In a document, a `console` block holds commands, each behind `$ `, with what they print below; `...`
 stands for what differs from time to time. A command that ends in ` &` goes on running, until `kill %N`
-ends it, by its job's number. Any other block whose first line is a comment with nothing but a file's
-name is that file.
+ends it, by its job's number; an assignment holds for what follows. Any other block whose first line is
+a comment with nothing but a file's name is that file.
 """
 
 import os
@@ -146,9 +146,9 @@ class PlayedTest(harness.SystemTest):
             elif what.endswith(" &"):
                 self.running[what[:-2]] = process = self.background(what[:-2])
                 jobs[max(jobs, default=0) + 1] = process  # as bash numbers them
-            elif what.startswith("export "):
-                name, value = what.removeprefix("export ").split("=", 1)
-                self.environment[name] = value
+            elif assigned := re.fullmatch(r"(?:export )?(\w+)=(\S+|\$\(.*\))", what):
+                name, value = assigned.groups()
+                self.environment[name] = self.run_line(f"printf %s {value}")
             elif what.startswith("kill %"):
                 jobs.pop(int(what.removeprefix("kill %"))).stop()
             else:

@@ -132,7 +132,7 @@ class Live(LiveTest):
 class Guides(PlayedTest):
     """The pages that lead a reader by the hand, typed from top to bottom."""
 
-    PORTS = (3000, 6379, 8080, 8081, 8090, 9090, 9190)
+    PORTS = (3000, 6379, 6380, 8080, 8081, 8090, 9090, 9190)
     REPEATED = ("X-RateLimit-Limit", "weir keys")  # what an edit, or a refusal, shows a moment later
 
     def test_the_first_limit(self):
@@ -140,6 +140,12 @@ class Guides(PlayedTest):
 
     def test_a_fleet_on_one_redis(self):
         self.play_document("docs/fleet.md")
+
+    def test_the_check_api(self):
+        self.play_document("docs/api.md")
+
+    def test_redis_clients(self):
+        self.play_document("docs/resp.md")
 
     def test_the_nginx_that_asks(self):
         self.play_document("docs/proxies.md")
