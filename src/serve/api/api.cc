@@ -1,26 +1,19 @@
 #include "serve/api/api.h"
 
 #include "engine/answer.h"
+#include "engine/request_counter.h"
 #include "serve/http/problem.h"
 
 namespace weir::api {
-namespace {
-
-metrics::Counter requests(metrics::Registry& registry, const char* outcome) {
-  return registry.counter("weir_requests_total", "Requests by what became of them.",
-                          {{"listener", "api"}, {"outcome", outcome}});
-}
-
-}  // namespace
 
 Api::Api(engine::Engine& engine, engine::Adhoc& adhoc, const Clock& clock,
          metrics::Registry& registry)
     : engine_(engine),
       adhoc_(adhoc),
       clock_(clock),
-      allowed_(requests(registry, "allowed")),
-      denied_(requests(registry, "denied")),
-      error_(requests(registry, "error")),
+      allowed_(engine::request_counter(registry, "api", "allowed")),
+      denied_(engine::request_counter(registry, "api", "denied")),
+      error_(engine::request_counter(registry, "api", "error")),
       timer_(registry, "api", clock) {}
 
 void Api::refuse(http::Response& response, int status, std::string_view detail,

@@ -1,12 +1,9 @@
 #include "serve/gateway/worker.h"
 
+#include "engine/request_counter.h"
+
 namespace weir::gateway {
 namespace {
-
-metrics::Counter outcome(metrics::Registry& registry, std::string_view name) {
-  return registry.counter("weir_requests_total", "Requests by what became of them.",
-                          {{"listener", "gateway"}, {"outcome", std::string(name)}});
-}
 
 metrics::Counter message(metrics::Registry& registry, std::string_view name) {
   return registry.counter("weir_messages_total",
@@ -17,9 +14,9 @@ metrics::Counter message(metrics::Registry& registry, std::string_view name) {
 }  // namespace
 
 Counters::Counters(metrics::Registry& registry, const Clock& clock)
-    : allowed(outcome(registry, "allowed")),
-      denied(outcome(registry, "denied")),
-      error(outcome(registry, "error")),
+    : allowed(engine::request_counter(registry, "gateway", "allowed")),
+      denied(engine::request_counter(registry, "gateway", "denied")),
+      error(engine::request_counter(registry, "gateway", "error")),
       upstream_fault(
           registry.counter("weir_upstream_faults_total",
                            "Admitted requests that the gateway answered with 502, 503 or 504.")),

@@ -8,6 +8,7 @@
 #include "base/at_rest.h"
 #include "engine/compiled_policy.h"
 #include "engine/receipt.h"
+#include "engine/request_counter.h"
 #include "engine/sent_attributes.h"
 #include "serve/grpc/current_limit.h"
 #include "serve/grpc/rate_limit_answer.h"
@@ -16,11 +17,6 @@ namespace weir::grpc {
 namespace {
 
 using policy::Attribute;
-
-metrics::Counter requests(metrics::Registry& registry, const char* outcome) {
-  return registry.counter("weir_requests_total", "Requests by what became of them.",
-                          {{"listener", "grpc"}, {"outcome", outcome}});
-}
 
 std::optional<Attribute> attribute_of(const rls::Entry& entry, const policy::Policy& policy) {
   if (policy.grpc && !policy.grpc->attributes.empty()) {
@@ -123,9 +119,9 @@ RateLimiter::RateLimiter(engine::Engine& engine, engine::Adhoc& adhoc, const Clo
     : engine_(engine),
       adhoc_(adhoc),
       clock_(clock),
-      allowed_(requests(registry, "allowed")),
-      denied_(requests(registry, "denied")),
-      error_(requests(registry, "error")),
+      allowed_(engine::request_counter(registry, "grpc", "allowed")),
+      denied_(engine::request_counter(registry, "grpc", "denied")),
+      error_(engine::request_counter(registry, "grpc", "error")),
       timer_(registry, "grpc", clock) {}
 
 void RateLimiter::decide(std::string_view message, Done done) const {

@@ -9,17 +9,13 @@
 #include <charconv>
 
 #include "engine/compiled_policy.h"
+#include "engine/request_counter.h"
 #include "wire/resp/writer.h"
 
 namespace weir::resp {
 namespace {
 
 constexpr std::size_t kAny = 1024;
-
-metrics::Counter requests(metrics::Registry& registry, const char* outcome) {
-  return registry.counter("weir_requests_total", "Requests by what became of them.",
-                          {{"listener", "resp"}, {"outcome", outcome}});
-}
 
 // Whether `text` is `lower` in any case. REQUIRES: `lower` has no upper case.
 bool is_word(std::string_view text, std::string_view lower) {
@@ -77,9 +73,9 @@ struct Table {
 
 Commands::Commands(Services services)
     : services_(services),
-      allowed_(requests(services.registry, "allowed")),
-      denied_(requests(services.registry, "denied")),
-      error_(requests(services.registry, "error")),
+      allowed_(engine::request_counter(services.registry, "resp", "allowed")),
+      denied_(engine::request_counter(services.registry, "resp", "denied")),
+      error_(engine::request_counter(services.registry, "resp", "error")),
       timer_(services.registry, "resp", services.clock) {}
 
 void Commands::run(Arguments arguments, Client& to) const {
