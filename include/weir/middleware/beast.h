@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "weir/engine.h"
+#include "weir/middleware/guard.h"
 
 namespace weir::beast {
 
@@ -47,16 +48,7 @@ Result<Decision> check(Engine& engine, const boost::beast::http::request<Body, F
   return engine.check(attributes);
 }
 
-// What HTTP says of a check: status 200 with headers to add, 429 and 503 as the policy words them,
-// or 400 for a request that cannot be read.
-inline HttpAnswer answer(const Result<Decision>& decision) {
-  if (decision) return decision->http();
-  HttpAnswer bad;
-  bad.status = 400;
-  bad.content_type = "text/plain";
-  bad.body = decision.error().message + "\n";
-  return bad;
-}
+using weir::answer;
 
 template <typename Fields>
 void add_headers(Fields& message, const HttpAnswer& answer) {

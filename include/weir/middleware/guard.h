@@ -19,6 +19,17 @@
 
 namespace weir {
 
+// What HTTP says of a check: status 200 with headers to add, 429 and 503 as the policy words them,
+// or 400 for a request that cannot be read.
+inline HttpAnswer answer(const Result<Decision>& decision) {
+  if (decision) return decision->http();
+  HttpAnswer bad;
+  bad.status = 400;
+  bad.content_type = "text/plain";
+  bad.body = decision.error().message + "\n";
+  return bad;
+}
+
 template <typename Request, typename Response>
 class Guard {
  public:
@@ -43,7 +54,7 @@ class Guard {
   // the handler returns or throws.
   Response operator()(const Request& request, const Handler& handler) const {
     const Result<Decision> decision = check(request);
-    const HttpAnswer answer = answer_of(decision);
+    const HttpAnswer answer = weir::answer(decision);
     if (answer.status != 200) return refuse_(request, answer);
     const Places places{engine_, *decision};
     Response response = handler(request);
@@ -54,7 +65,7 @@ class Guard {
   // Status 200: pass it on, with these headers. Places in limits on calls in flight are free again
   // at their timeout, since nobody says here when the call has ended: Engine::check() and release()
   // do.
-  HttpAnswer decide(const Request& request) const { return answer_of(check(request)); }
+  HttpAnswer decide(const Request& request) const { return weir::answer(check(request)); }
 
  private:
   struct Places {
@@ -67,15 +78,6 @@ class Guard {
     std::vector<AttributeValue> attributes;
     describe_(request, attributes);
     return engine_.check(attributes);
-  }
-
-  static HttpAnswer answer_of(const Result<Decision>& decision) {
-    if (decision) return decision->http();
-    HttpAnswer bad;
-    bad.status = 400;
-    bad.content_type = "text/plain";
-    bad.body = decision.error().message + "\n";
-    return bad;
   }
 
   Engine& engine_;
