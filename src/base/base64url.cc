@@ -1,8 +1,11 @@
 #include "base/base64url.h"
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 namespace weir {
 namespace {
@@ -22,21 +25,59 @@ constexpr std::array<std::uint8_t, 256> make_values() {
 
 constexpr auto kValues = make_values();
 
+// The first `count` of the four digits that 24 bits have.
+template <int count>
+void write_digits(char* to, std::uint32_t group) {
+  for (int i = 0; i < count; ++i) to[i] = kDigits[group >> (18 - 6 * i) & 63];
+}
+
+#if defined(__x86_64__)
+const bool kHasShuffles = __builtin_cpu_supports("ssse3");
+
+// Sixteen digits of twelve bytes at once, after Wojciech Mula's "Base64 encoding with SIMD
+// instructions": the bytes are dealt out to lanes of 32 bits, multiplications shift four groups of
+// six bits into place, and the distance from each group to its digit is looked up by range.
+// REQUIRES: sixteen bytes can be read at `from`.
+__attribute__((target("ssse3"))) void write_sixteen_digits(char* to, const unsigned char* from) {
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+  const __m128i dealt =
+      _mm_shuffle_epi8(bytes, _mm_set_epi8(10, 11, 9, 10, 7, 8, 6, 7, 4, 5, 3, 4, 1, 2, 0, 1));
+  const __m128i odd =
+      _mm_mulhi_epu16(_mm_and_si128(dealt, _mm_set1_epi32(0x0fc0fc00)), _mm_set1_epi32(0x04000040));
+  const __m128i even =
+      _mm_mullo_epi16(_mm_and_si128(dealt, _mm_set1_epi32(0x003f03f0)), _mm_set1_epi32(0x01000010));
+  const __m128i groups = _mm_or_si128(odd, even);
+  // 0 for lower case, 1 to 10 for digits, 11 and 12 for the last two, 13 for upper case.
+  const __m128i range =
+      _mm_or_si128(_mm_subs_epu8(groups, _mm_set1_epi8(51)),
+                   _mm_and_si128(_mm_cmpgt_epi8(_mm_set1_epi8(26), groups), _mm_set1_epi8(13)));
+  constexpr char kDigit = '0' - 52;
+  const __m128i distances =
+      _mm_setr_epi8('a' - 26, kDigit, kDigit, kDigit, kDigit, kDigit, kDigit, kDigit, kDigit,
+                    kDigit, kDigit, '-' - 62, '_' - 63, 'A', 0, 0);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to),
+                   _mm_add_epi8(groups, _mm_shuffle_epi8(distances, range)));
+}
+#endif
+
 }  // namespace
 
 void append_base64url(std::string& out, std::string_view bytes) {
   const std::size_t before = out.size();
   out.resize(before + (bytes.size() * 4 + 2) / 3);
   char* digit = out.data() + before;
-  while (!bytes.empty()) {
-    const std::size_t given = std::min<std::size_t>(bytes.size(), 3);
-    std::uint32_t group = 0;
-    for (std::size_t i = 0; i < 3; ++i) {
-      group = group << 8 | (i < given ? static_cast<unsigned char>(bytes[i]) : 0u);
-    }
-    for (std::size_t i = 0; i <= given; ++i) *digit++ = kDigits[group >> (18 - 6 * i) & 63];
-    bytes.remove_prefix(given);
+  const auto* at = reinterpret_cast<const unsigned char*>(bytes.data());
+  std::size_t left = bytes.size();
+#if defined(__x86_64__)
+  for (; kHasShuffles && left >= 16; left -= 12, at += 12, digit += 16) {
+    write_sixteen_digits(digit, at);
   }
+#endif
+  for (; left >= 3; left -= 3, at += 3, digit += 4) {
+    write_digits<4>(digit, std::uint32_t{at[0]} << 16 | std::uint32_t{at[1]} << 8 | at[2]);
+  }
+  if (left == 2) write_digits<3>(digit, std::uint32_t{at[0]} << 16 | std::uint32_t{at[1]} << 8);
+  if (left == 1) write_digits<2>(digit, std::uint32_t{at[0]} << 16);
 }
 
 std::optional<std::string> decode_base64url(std::string_view text) {

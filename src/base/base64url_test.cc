@@ -21,6 +21,14 @@ TEST(Base64Url, WritesAndReadsTheVectorsOfItsStandard) {
   }
 }
 
+TEST(Base64Url, ReadsBackEveryByteAtEveryPlaceOfAGroup) {
+  std::string bytes;
+  for (int i = 0; i < 3 * 256; ++i) {
+    bytes += static_cast<char>(i % 256);
+    EXPECT_EQ(decode_base64url(encoded(bytes)), bytes);
+  }
+}
+
 TEST(Base64Url, ReadsNothingThatItDoesNotWrite) {
   for (const std::string_view text : {"Z", "Zg==", "Zm9v+", "Zm9v/w", "Zh", "Zm9", "Zg\n", "Z g"}) {
     EXPECT_FALSE(decode_base64url(text).has_value()) << text;

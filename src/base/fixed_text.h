@@ -8,13 +8,13 @@
 
 #pragma once
 
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
 
 #include "base/check.h"
+#include "base/decimal.h"
 
 namespace weir {
 
@@ -38,11 +38,13 @@ class FixedText {
       *this += static_cast<char>('0' + value);
       return;
     }
-    const auto [end, error] = std::to_chars(text_ + size_, text_ + kRoom, value);
-    WEIR_CHECK(error == std::errc(), "a piece of text keeps to the bound of its kind");
-    size_ = static_cast<std::size_t>(end - text_);
+    WEIR_CHECK(kRoom - size_ >= decimal_digits(value),
+               "a piece of text keeps to the bound of its kind");
+    size_ = static_cast<std::size_t>(write_decimal(text_ + size_, value) - text_);
   }
 
+  void clear() { size_ = 0; }
+  std::size_t size() const { return size_; }
   std::string_view view() const { return {text_, size_}; }
 
  private:

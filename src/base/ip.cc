@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/check.h"
+#include "base/decimal.h"
 
 namespace weir {
 namespace {
@@ -38,17 +39,21 @@ std::optional<unsigned> parse_decimal(std::string_view text, unsigned max) {
   return value;
 }
 
-// Four decimal octets into out[0..3].
+// Four decimal octets into out[0..3], none with a sign or leading zeros.
 bool parse_v4(std::string_view text, std::uint8_t* out) {
+  const char* at = text.data();
+  const char* const end = at + text.size();
   for (int i = 0; i < 4; ++i) {
-    const std::size_t dot = i < 3 ? text.find('.') : text.size();
-    if (dot == std::string_view::npos) return false;
-    const auto octet = parse_decimal(text.substr(0, dot), 255);
-    if (!octet) return false;
-    out[i] = static_cast<std::uint8_t>(*octet);
-    text.remove_prefix(std::min(dot + 1, text.size()));
+    if (i > 0 && (at == end || *at++ != '.')) return false;
+    const char* const first = at;
+    unsigned octet = 0;
+    for (; at != end && at - first < 3 && is_digit(*at); ++at) {
+      octet = octet * 10 + static_cast<unsigned>(*at - '0');
+    }
+    if (at == first || octet > 255 || (*first == '0' && at - first > 1)) return false;
+    out[i] = static_cast<std::uint8_t>(octet);
   }
-  return text.empty();
+  return at == end;
 }
 
 // One to four hexadecimal digits from the front of `text`, which is moved past them.
@@ -149,7 +154,7 @@ void clear_after(Bytes& bytes, unsigned bits) {
 char* write_v4(char* out, const Bytes& bytes) {
   for (int i = 0; i < 4; ++i) {
     if (i > 0) *out++ = '.';
-    out = std::to_chars(out, out + 3, bytes[i]).ptr;
+    out = write_decimal(out, bytes[i]);
   }
   return out;
 }

@@ -55,7 +55,6 @@ class RuleCache {
 // What lives from the question to the answer. Reused by its thread.
 struct Asked {
   RulePtr rule;
-  std::string family;
   std::string key;
   Instant now;
   store::Charge charge;
@@ -101,7 +100,6 @@ Result<bool> Adhoc::decide(const Call& call, Instant now, Done done) {
   if (!rule) return rule.error();
   Asked* const asked = AskedAtRest::take().release();  // finish() takes it back
   asked->rule = *std::move(rule);
-  asked->family = call.family;
   asked->key = call.key;
   asked->done = std::move(done);
   asked->now = now;
@@ -109,7 +107,7 @@ Result<bool> Adhoc::decide(const Call& call, Instant now, Done done) {
   store::Charge& charge = asked->charge;
   charge = {};
   charge.rule = asked->rule.get();
-  charge.counter = asked->family;
+  charge.counter = call.family;
   charge.key = asked->key;
   charge.cost = call.cost;
   if (call.refund) {

@@ -26,7 +26,7 @@ class Adhoc {
 
   struct Call {
     // Which family of counters: "~throttle". Begins with what no limit's name can hold, so that no
-    // counter of a policy is touched.
+    // counter of a policy is touched. Static text.
     std::string_view family;
     std::string_view key;
     TokenBucket numbers;  // keeps_time is set

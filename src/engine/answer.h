@@ -60,12 +60,7 @@ class AnswerHeaders {
     std::size_t end = 0;
   };
 
-  void open(const Name& name);
-  void close();
-  void add_number(const Name& name, std::uint64_t value);
-  void add_x_ratelimit(const Decision& decision);
-  void add_ratelimit(const Decision& decision);
-  void add_shadow(const Decision& decision);
+  class Builder;
 
   std::string buffer_;  // every line, whole
   std::array<Slot, kMaxLines> slots_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/decimal.h"
 #include "policy/path.h"
 
 namespace weir::engine {
@@ -11,10 +12,10 @@ namespace {
 using Kind = policy::Attribute::Kind;
 
 void append_netstring(std::string& out, std::string_view bytes) {
-  char digits[20];
-  const auto end = std::to_chars(digits, digits + sizeof digits, bytes.size()).ptr;
-  out.append(digits, end);
-  out += ':';
+  char size[kMaxDecimalDigits + 1];
+  char* const end = write_decimal(size, bytes.size());
+  *end = ':';
+  out.append(size, end + 1);
   out += bytes;
   out += ',';
 }

@@ -33,7 +33,8 @@ inline constexpr std::uint64_t kMaxItemInteger = 999'999'999'999'999;
 using ItemText = FixedText<192>;
 
 // Appends `;key=value`, the value cut to what a field can say.
-inline void append_integer_parameter(ItemText& out, std::string_view key, std::uint64_t value) {
+template <typename Text>
+void append_integer_parameter(Text& out, std::string_view key, std::uint64_t value) {
   out += ';';
   out += key;
   out += '=';

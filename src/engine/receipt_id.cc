@@ -1,10 +1,12 @@
 #include "engine/receipt_id.h"
 
+#include <cstring>
 #include <deque>
 #include <optional>
 #include <utility>
 
 #include "base/base64url.h"
+#include "base/fixed_text.h"
 #include "engine/compiled_policy.h"
 
 namespace weir::engine {
@@ -22,29 +24,50 @@ Hash128 next_serial() {
   return {prefix.k0 ^ ++count, prefix.k1};
 }
 
+// Appends to `out`, which has all once flush() was called. WHY by way of a piece: a string looks at
+// its room for every byte, and a usual id fits into one piece.
 class Writer {
  public:
   explicit Writer(std::string& out) : out_(out) {}
 
-  void byte(std::uint8_t value) { out_ += static_cast<char>(value); }
-  void word(std::uint64_t value, int bytes = 8) {
-    for (int i = 0; i < bytes; ++i) byte(static_cast<std::uint8_t>(value >> (8 * i)));
+  void byte(std::uint8_t value) {
+    if (piece_.size() == kPiece) flush();
+    piece_ += static_cast<char>(value);
   }
+  void word(std::uint64_t value) { add_bytes(value); }
+  void word32(std::uint32_t value) { add_bytes(value); }
   void varint(std::uint64_t value) {
     for (; value >= 0x80; value >>= 7) byte(static_cast<std::uint8_t>(value | 0x80));
     byte(static_cast<std::uint8_t>(value));
   }
   void text(std::string_view value) {
     varint(value.size());
-    out_ += value;
+    if (value.size() > kPiece - piece_.size()) flush();
+    value.size() > kPiece ? void(out_ += value) : void(piece_ += value);
   }
   void instant(Instant at) {
     word(static_cast<std::uint64_t>(at.steady_ns));
     word(static_cast<std::uint64_t>(at.wall_ns));
   }
+  void flush() {
+    out_ += piece_.view();
+    piece_.clear();
+  }
 
  private:
+  static constexpr std::size_t kPiece = 192;
+
+  // Little-endian, as the machine has them (base/siphash.cc).
+  template <typename Word>
+  void add_bytes(Word value) {
+    if (piece_.size() + sizeof value > kPiece) flush();
+    char bytes[sizeof value];
+    std::memcpy(bytes, &value, sizeof value);
+    piece_ += std::string_view(bytes, sizeof value);
+  }
+
   std::string& out_;
+  FixedText<kPiece> piece_;
 };
 
 // Reads what a Writer wrote; once something is missing, good() is false and all else is 0.
@@ -124,7 +147,7 @@ class CounterWriter {
            std::uint32_t shape) {
     name(0, counter, key);
     out_.varint(cost);
-    out_.word(shape, 4);
+    out_.word32(shape);
   }
   void add_adhoc(std::string_view counter, std::string_view key, std::uint64_t cost,
                  const TokenBucket& numbers) {
@@ -255,6 +278,7 @@ void ReceiptIds::append(const Decision& decision, std::string& out) const {
     if (one.source == Source::kLocal || bytes.size() > kMostBytes) return;
     counters.add(counter.name, decision.key_of(one), one.cost, counter.shape);
   });
+  writer.flush();
   if (counters.any()) append_sealed(bytes, out);
   if (bytes.capacity() > kMostBytes) bytes = {};
 }
@@ -280,6 +304,7 @@ void ReceiptIds::append(const Receipt& receipt, std::string& out) const {
       counters.add(charged.counter(one), charged.key(one), one.cost, shape_of(numbers));
     }
   }
+  writer.flush();
   if (counters.any()) append_sealed(bytes, out);
 }
 
@@ -289,6 +314,7 @@ void ReceiptIds::append_sealed(std::string& bytes, std::string& out) const {
   Writer writer(bytes);
   writer.word(seal.low);
   writer.word(seal.high);
+  writer.flush();
   append_base64url(out, bytes);
 }
 

@@ -55,13 +55,21 @@ Error invalid(std::string message) {
   return Error{ErrorCode::kInvalid, std::move(message)};
 }
 
+// What no option looks at, wherever it stands: all that may be in a segment but '.' and ';'.
+constexpr std::array<bool, 256> kIndifferent = [] {
+  std::array<bool, 256> indifferent{};
+  for (std::size_t c = 0; c < 256; ++c) {
+    indifferent[c] = kClasses[c] != 0 && c != '.' && c != ';';
+  }
+  return indifferent;
+}();
+
 // True for a path that every option leaves as it is, but for one trailing slash.
+// REQUIRES: it begins with '/'.
 bool is_plain(std::string_view path) {
-  char before = 0;
-  for (const char c : path) {
-    if (c == '/' ? before == '/' : class_of(c) == 0 || c == ';') return false;
-    if (c == '.' && before == '/') return false;
-    before = c;
+  for (std::size_t i = 1; i < path.size(); ++i) {
+    if (kIndifferent[static_cast<unsigned char>(path[i])]) continue;
+    if ((path[i] != '/' && path[i] != '.') || path[i - 1] == '/') return false;
   }
   return true;
 }

@@ -19,6 +19,10 @@ class Scanner {
   explicit Scanner(std::string_view text) : at_(text.data()), end_(text.data() + text.size()) {}
 
   bool take(char wanted) {
+    if (at_ != end_ && *at_ == wanted) [[likely]] {
+      ++at_;
+      return true;
+    }
     skip_space();
     if (at_ == end_ || *at_ != wanted) return false;
     ++at_;
@@ -34,9 +38,11 @@ class Scanner {
   std::optional<std::string_view> text() {
     if (!take('"')) return std::nullopt;
     const char* const begin = at_;
-    while (at_ != end_ && kPlain[static_cast<unsigned char>(*at_)]) ++at_;
-    if (at_ == end_ || *at_ != '"') return std::nullopt;
-    return std::string_view(begin, static_cast<std::size_t>(at_++ - begin));
+    const char* at = begin;
+    while (at != end_ && kPlain[static_cast<unsigned char>(*at)]) ++at;
+    if (at == end_ || *at != '"') return std::nullopt;
+    at_ = at + 1;
+    return std::string_view(begin, static_cast<std::size_t>(at - begin));
   }
 
   // A whole number of at most 18 digits, without sign, fraction or exponent.

@@ -13,6 +13,29 @@ constexpr std::size_t kMaxKeptBytes = 4096;  // of an answer's memory, for the n
 constexpr Duration kLingerTime = std::chrono::seconds(2);
 constexpr Duration kDrainGrace = std::chrono::seconds(1);
 
+// Status, date and type. WHY kept: most answers of a second have the same ones as the answer
+// before.
+void append_first_lines(std::string& out, const Response& response,
+                        const std::optional<Instant>& at) {
+  struct Lines {
+    int status = 0;
+    std::optional<std::int64_t> second;
+    std::string content_type;
+    std::string text;
+  };
+  static thread_local Lines known;
+  std::optional<std::int64_t> second;
+  if (at) second = at->wall_ns / 1'000'000'000;
+  if (known.status != response.status || known.second != second ||
+      known.content_type != response.content_type) {
+    known = {response.status, second, std::string(response.content_type), {}};
+    http1::append_status_line(known.text, response.status);
+    if (second) http1::append_date_header(known.text, *second);
+    http1::append_parsed_header(known.text, "Content-Type", response.content_type);
+  }
+  out += known.text;
+}
+
 }  // namespace
 
 void Response::clear() {
@@ -207,9 +230,7 @@ void Session::on_answer() {
 }
 
 void Session::append_response(const Response& response, bool head_only) {
-  http1::append_status_line(out_, response.status);
-  if (at_) http1::append_date_header(out_, at_->wall_ns / 1'000'000'000);
-  http1::append_parsed_header(out_, "Content-Type", response.content_type);
+  append_first_lines(out_, response, at_);
   http1::append_number_header(out_, "Content-Length", response.body.size());
   if (closing_) {
     http1::append_parsed_header(out_, "Connection", "close");
