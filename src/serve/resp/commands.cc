@@ -17,12 +17,18 @@ namespace {
 
 constexpr std::size_t kAny = 1024;
 
+constexpr std::array<char, 256> kLower = [] {
+  std::array<char, 256> lower{};
+  for (int c = 0; c < 256; ++c) lower[c] = static_cast<char>(c);
+  for (char c = 'A'; c <= 'Z'; ++c) lower[c] = static_cast<char>(c - 'A' + 'a');
+  return lower;
+}();
+
 // Whether `text` is `lower` in any case. REQUIRES: `lower` has no upper case.
 bool is_word(std::string_view text, std::string_view lower) {
   return text.size() == lower.size() &&
-         std::equal(text.begin(), text.end(), lower.begin(), [](char a, char b) {
-           return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b;
-         });
+         std::equal(text.begin(), text.end(), lower.begin(),
+                    [](char a, char b) { return kLower[static_cast<unsigned char>(a)] == b; });
 }
 
 // Bytes of a client, fit for an error line.

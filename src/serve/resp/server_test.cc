@@ -294,6 +294,39 @@ TEST_F(RespServer, MalformedInputIsAnErrorAndEndsTheConnection) {
   EXPECT_EQ(say(*clients_[0], "PING"), "PONG");
 }
 
+TEST_F(RespServer, MalformedInputChargesNothingAndWhatStoodBeforeItIsAnswered) {
+  const std::string take = encode("CL.THROTTLE k 4 5 60");
+  const std::string bad[] = {
+      "*6\r\n$11\r\nCL.THROTTLE\r\n$1\r\nk\r\n$536870912\r\n",          // 512 MB to come
+      take.substr(0, take.size() - 2) + "xx",                           // longer than it said
+      "*5\r\n$11\r\nCL.THROTTLE\r\n*2\r\n$1\r\nk\r\n$1\r\n4\r\n",       // an array in an array
+      "CL.THROTTLE \"k 4 5 60\r\n", "CL.THROTTLE k 4 5 60\x01 1\r\n"};  // typed by hand
+  start();
+  int left = 5;
+  for (const std::string& bytes : bad) {
+    RawClient& client = connect();
+    client.send(take + bytes);
+    --left;
+    EXPECT_EQ(reply(client),
+              "0 5 " + std::to_string(left) + " -1 " + std::to_string(12 * (5 - left)));
+    EXPECT_TRUE(client.read_all().starts_with("-ERR Protocol error: ")) << bytes;
+  }
+  EXPECT_EQ(left, 0);
+}
+
+TEST_F(RespServer, ACommandThatIsNotWholeWhenItsClientLeavesChargesNothing) {
+  const std::string take = encode("CL.THROTTLE k 4 5 60");
+  start();
+  for (const std::string& half :
+       {take.substr(0, take.size() - 1), take.substr(0, 20), std::string("CL.THROTTLE k 4 5 60")}) {
+    RawClient& client = connect();
+    client.send(half);
+    client.finish_sending();
+    EXPECT_EQ(client.read_all(), "");
+  }
+  EXPECT_EQ(say(connect(), "CL.THROTTLE k 4 5 60 0"), "0 5 5 -1 0");
+}
+
 TEST_F(RespServer, WhatClientsSendOnConnect) {
   RawClient& client = start();
   EXPECT_NE(say(client, "HELLO 3").find("proto 3"), std::string::npos);

@@ -14,8 +14,20 @@ std::int64_t ceil_seconds(Duration duration) {
   return duration.count() / kNsPerSecond + (duration.count() % kNsPerSecond != 0);
 }
 
+// Digits alone, and so few that no number of them overflows; -1: something else.
+std::int64_t read_plain_number(std::string_view text) {
+  if (text.empty() || text.size() > 18) return -1;
+  std::int64_t value = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9') return -1;
+    value = value * 10 + (c - '0');
+  }
+  return value;
+}
+
 // A whole number with an optional sign, as redis-cell reads them.
 std::optional<std::int64_t> read_number(std::string_view text) {
+  if (const std::int64_t plain = read_plain_number(text); plain >= 0) return plain;
   if (text.starts_with('+')) {
     text.remove_prefix(1);
     if (text.starts_with('-')) return std::nullopt;

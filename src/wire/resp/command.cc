@@ -57,6 +57,11 @@ char take_escape(std::string_view line, std::size_t& i) {
 // A number of at most nine digits and CR LF at `at`; moves `at` behind them. False where there is
 // anything else, or not enough.
 bool take_short_number(const char*& at, const char* end, std::uint32_t& number) {
+  if (end - at >= 3 && at[1] == '\r' && at[2] == '\n') {  // most are of one digit
+    number = static_cast<std::uint32_t>(at[0] - '0');
+    at += 3;
+    return number <= 9;
+  }
   const char* stop = at + std::min<std::ptrdiff_t>(end - at, 9);
   const char* digit = at;
   for (number = 0; digit != stop && *digit >= '0' && *digit <= '9'; ++digit) {

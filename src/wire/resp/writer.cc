@@ -1,23 +1,24 @@
 #include "wire/resp/writer.h"
 
 #include <array>
-#include <charconv>
+
+#include "base/decimal.h"
 
 namespace weir::resp {
 namespace {
 
-constexpr std::size_t kMaxDigits = 20;
+constexpr std::size_t kMaxLine = kMaxDecimalDigits + 3;  // a sign makes it one digit less
 
-constexpr std::size_t kMaxLine = kMaxDigits + 3;
+char* write_number(char* at, std::int64_t number) {
+  if (number >= 0) return write_decimal(at, static_cast<std::uint64_t>(number));
+  *at = '-';
+  return write_decimal(at + 1, 0 - static_cast<std::uint64_t>(number));
+}
 
 // type, number, CR LF; returns the end. REQUIRES: kMaxLine bytes at `at`.
 char* write_line(char* at, char type, std::int64_t number) {
-  *at++ = type;
-  if (number >= 0 && number <= 9) {
-    *at++ = static_cast<char>('0' + number);
-  } else {
-    at = std::to_chars(at, at + kMaxDigits, number).ptr;
-  }
+  *at = type;
+  at = write_number(at + 1, number);
   *at++ = '\r';
   *at++ = '\n';
   return at;
@@ -53,8 +54,8 @@ void append_argument(std::string& out, std::string_view bytes) {
 }
 
 void append_argument(std::string& out, std::int64_t number) {
-  std::array<char, kMaxDigits> digits;
-  const char* end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  std::array<char, kMaxDecimalDigits> digits;
+  const char* const end = write_number(digits.data(), number);
   append_bulk(out, {digits.data(), static_cast<std::size_t>(end - digits.data())});
 }
 
