@@ -76,13 +76,14 @@ class GrpcClient {
   // flush(). Extra fields replace the usual ones of the same name.
   std::int32_t begin(std::string_view path, std::string body, bool finish = true,
                      const Fields& extra = {}) {
-    std::map<std::string, std::string> fields{{":method", "POST"},
-                                              {":scheme", "http"},
-                                              {":authority", "test"},
-                                              {":path", std::string(path)},
-                                              {"content-type", "application/grpc"},
-                                              {"te", "trailers"}};
-    for (const auto& [name, value] : extra) fields[name] = value;
+    std::multimap<std::string, std::string> fields{{":method", "POST"},
+                                                   {":scheme", "http"},
+                                                   {":authority", "test"},
+                                                   {":path", std::string(path)},
+                                                   {"content-type", "application/grpc"},
+                                                   {"te", "trailers"}};
+    for (const auto& field : extra) fields.erase(field.first);
+    for (const auto& field : extra) fields.insert(field);
     std::vector<nghttp2_nv> nva;
     for (const auto& [name, value] : fields) {
       nva.push_back({bytes(name), bytes(value), name.size(), value.size(), NGHTTP2_NV_FLAG_NONE});

@@ -170,12 +170,12 @@ void append_status(const rls::DescriptorStatus& status, std::string& out) {
   members.end();
 }
 
-void fill(const Result<rls::Response>& answer, http::Response& response) {
+void fill(const RateLimiter::Answer& answer, http::Response& response) {
   if (!answer) {
     const bool wrong = answer.error().code != ErrorCode::kUnavailable;
     return http::set_problem(response, wrong ? 400 : 503, answer.error().message);
   }
-  response.status = answer->overall_code == rls::Code::kOk ? 200 : 429;
+  response.status = answer->get().overall_code == rls::Code::kOk ? 200 : 429;
   response.content_type = "application/json";
   append_json(*answer, response.body);
   response.body += '\n';
@@ -229,7 +229,7 @@ http::AsyncHandler json_handler(const RateLimiter& limiter) {
           http::set_problem(response, 400, message.error().message);
           return done();
         }
-        limiter.decide(*message, [&response, done](const Result<rls::Response>& answer) {
+        limiter.decide(*message, [&response, done](const RateLimiter::Answer& answer) {
           fill(answer, response);
           done();
         });

@@ -56,6 +56,7 @@ struct Method {
   Kind kind = Kind::kUnary;
   // The message lives until the handler returns.
   std::function<void(std::string_view message, Reply reply)> handle;
+  bool open = false;  // to who shows no token, too
 };
 
 using Methods = std::vector<Method>;

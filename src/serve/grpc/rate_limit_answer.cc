@@ -50,7 +50,7 @@ DescriptorStatus status_of(const engine::Decision& decision, bool given_back) {
 }
 
 DescriptorStatus status_of(const DescriptorAnswer& answer, bool given_back) {
-  if (answer.decision) return status_of(*answer.decision, given_back);
+  if (answer.decided) return status_of(answer.decision, given_back);
   DescriptorStatus status;
   if (!answer.told || !answer.told->known) return status;
   status.code = answer.is_refused() ? Code::kOverLimit : Code::kOk;
@@ -60,15 +60,15 @@ DescriptorStatus status_of(const DescriptorAnswer& answer, bool given_back) {
 }
 
 // The descriptor that the headers speak of; null when no limit of the policy was met.
-const engine::Decision* most_telling(const std::vector<DescriptorAnswer>& answers) {
+const engine::Decision* most_telling(std::span<const DescriptorAnswer> answers) {
   const engine::Decision* found = nullptr;
   for (const DescriptorAnswer& answer : answers) {
-    if (!answer.decision || answer.decision->named_limit() == nullptr) continue;
-    if (found != nullptr && !engine::is_named_over(answer.decision->named_limit()->verdict,
-                                                   found->named_limit()->verdict)) {
+    const engine::LimitDecision* named = answer.decided ? answer.decision.named_limit() : nullptr;
+    if (named == nullptr) continue;
+    if (found != nullptr && !engine::is_named_over(named->verdict, found->named_limit()->verdict)) {
       continue;
     }
-    found = &*answer.decision;
+    found = &answer.decision;
   }
   return found;
 }
@@ -76,9 +76,9 @@ const engine::Decision* most_telling(const std::vector<DescriptorAnswer>& answer
 void add_headers(rls::Response& response, const engine::Decision& decision) {
   static thread_local engine::AnswerHeaders headers;
   headers.fill(decision);
-  response.headers.reserve(headers.size() + 1);
   for (std::size_t i = 0; i < headers.size(); ++i) {
-    response.headers.emplace_back(headers[i].lower_name, headers[i].value);
+    const engine::AnswerHeaders::Line line = headers[i];
+    response.headers.emplace_back(line.lower_name, line.value);
   }
 }
 
@@ -88,24 +88,21 @@ void add_refusal(rls::Response& response, const engine::Decision& decision) {
 }
 
 void add_metadata(rls::Response& response, const engine::Decision& decision) {
-  response.metadata.reserve(4);
   response.metadata.emplace_back("limit", decision.named_limit()->name);
   response.metadata.emplace_back("source", to_string(decision.source));
   if (decision.reason != Reason::kNone) {
     response.metadata.emplace_back("reason", to_string(decision.reason));
   }
   if (decision.allowed && decision.delay > Duration{0}) {
-    std::string seconds;
-    engine::append_exact_seconds(seconds, decision.delay);
-    response.metadata.emplace_back("delay", seconds);
+    engine::append_exact_seconds(response.delay, decision.delay);
   }
 }
 
 }  // namespace
 
-Result<rls::Response> make_response(const std::vector<DescriptorAnswer>& answers, bool given_back) {
-  rls::Response response;
-  response.statuses.reserve(answers.size());
+Result<bool> make_response(std::span<const DescriptorAnswer> answers, bool given_back,
+                           rls::Response& response) {
+  response.clear();
   for (const DescriptorAnswer& answer : answers) {
     if (answer.is_unavailable()) {
       return Error{ErrorCode::kUnavailable, "the rate limiter cannot decide now"};
@@ -120,7 +117,7 @@ Result<rls::Response> make_response(const std::vector<DescriptorAnswer>& answers
     if (!decision->allowed) add_refusal(response, *decision);
     add_metadata(response, *decision);
   }
-  return response;
+  return true;
 }
 
 }  // namespace weir::grpc

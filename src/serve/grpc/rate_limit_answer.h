@@ -5,14 +5,14 @@
 // duration_until_reset is in whole seconds, rounded up: refused, until the same call is admitted;
 // admitted, until the limit is as fresh.
 //
-// THREADS: pure functions.
+// THREADS: any; each has its own memory for headers.
 
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
-#include <vector>
 
 #include "engine/engine.h"
 #include "weir/result.h"
@@ -20,9 +20,10 @@
 
 namespace weir::grpc {
 
-// One of `decision` and `told`, or neither where the descriptor meets no limit.
+// One of `decision` and `told`, or neither where the descriptor says nothing.
 struct DescriptorAnswer {
-  std::optional<engine::Decision> decision;
+  bool decided = false;
+  engine::Decision decision;           // where decided
   std::optional<store::Answer> told;   // of an override
   std::optional<rls::Override> limit;  // that override
   std::string key;                     // whom it counts
@@ -30,17 +31,29 @@ struct DescriptorAnswer {
 
   // Whether nobody could say: the store failed, and that means no.
   bool is_unavailable() const {
-    if (decision) return decision->reason == Reason::kLimiterUnavailable;
+    if (decided) return decision.reason == Reason::kLimiterUnavailable;
     return told && told->source == Source::kFailClosed;
   }
   bool is_refused() const {
-    if (decision) return !decision->allowed;
+    if (decided) return !decision.allowed;
     return told && !told->verdict.allowed();
+  }
+
+  // Makes it as new, keeping the decision's memory.
+  void clear() {
+    decided = false;
+    decision.clear();
+    told.reset();
+    limit.reset();
+    key.clear();
+    cost = 1;
   }
 };
 
+// Fills `response`, whose views live as long as the answers, and until the next of this thread.
 // `given_back`: what admitted descriptors were charged has been given back.
 // ERRORS: kUnavailable where a limit could not be asked and says `on_error: deny`.
-Result<rls::Response> make_response(const std::vector<DescriptorAnswer>& answers, bool given_back);
+Result<bool> make_response(std::span<const DescriptorAnswer> answers, bool given_back,
+                           rls::Response& response);
 
 }  // namespace weir::grpc

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "base/at_rest.h"
@@ -98,7 +100,8 @@ struct RateLimiter::Call {
   std::string bytes;  // of the message; the request's views stand in it
   rls::Request request;
   std::vector<engine::SentAttributes> attributes;
-  std::vector<DescriptorAnswer> answers;
+  std::vector<DescriptorAnswer> answers;  // the first of them, one for each descriptor
+  rls::Response response;
   std::size_t waiting = 0;
   std::int64_t began = engine::DecisionTimer::kNotTimed;
   Done done;
@@ -107,9 +110,14 @@ struct RateLimiter::Call {
   void clear() {
     if (bytes.capacity() > kMaxKeptBytes) bytes = {};
     request = {};
-    answers.clear();
     if (attributes.size() > kMaxKeptDescriptors) attributes = {};
     for (engine::SentAttributes& one : attributes) one.clear();
+    if (answers.size() > kMaxKeptDescriptors) {
+      answers = {};
+      response = {};
+    }
+    for (DescriptorAnswer& one : answers) one.clear();
+    response.clear();
     done = nullptr;
   }
 };
@@ -140,7 +148,7 @@ void RateLimiter::decide(std::string_view message, Done done) const {
   }
   const std::size_t count = call->request.descriptors.size();
   if (call->attributes.size() < count) call->attributes.resize(count);
-  call->answers.resize(count);
+  if (call->answers.size() < count) call->answers.resize(count);
   const auto policy = engine_.current();
   for (std::size_t i = 0; i < count; ++i) {
     const rls::Descriptor& descriptor = call->request.descriptors[i];
@@ -176,7 +184,9 @@ void RateLimiter::ask_engine(Call& call, std::size_t index) const {
   const auto cost = cost_of(call.request, call.request.descriptors[index]);
   engine_.decide(call.attributes[index], clock_.now(), cost,
                  [this, &call, index](engine::Decision&& decision) {
-                   call.answers[index].decision = std::move(decision);
+                   // WHY swapped: the engine goes on with the memory of the one before.
+                   std::swap(call.answers[index].decision, decision);
+                   call.answers[index].decided = true;
                    answered(call);
                  });
 }
@@ -202,17 +212,19 @@ void RateLimiter::answered(Call& call) const {
   timer_.end(call.began);
   const auto policy = engine_.current();
   const bool atomic = policy->policy().grpc && policy->policy().grpc->atomic;
-  const bool over = std::any_of(call.answers.begin(), call.answers.end(),
+  const auto answers = std::span(call.answers).first(call.request.descriptors.size());
+  const bool over = std::any_of(answers.begin(), answers.end(),
                                 [](const DescriptorAnswer& a) { return a.is_refused(); });
   if (over && atomic) give_back(call);
-  finish(&call, make_response(call.answers, over && atomic));
+  const auto made = make_response(answers, over && atomic, call.response);
+  made ? finish(&call, std::cref(call.response)) : finish(&call, made.error());
 }
 
 void RateLimiter::give_back(const Call& call) const {
   const Instant now = clock_.now();
   for (const DescriptorAnswer& answer : call.answers) {
     if (answer.is_refused()) continue;
-    if (answer.decision) engine_.refund(engine::Receipt::of(*answer.decision), now);
+    if (answer.decided) engine_.refund(engine::Receipt::of(answer.decision), now);
     if (!answer.told || answer.cost == 0) continue;
     (void)adhoc_.decide(
         {kOverrideFamily, answer.key, bucket_of(*answer.limit), answer.cost, /*refund=*/true}, now,
@@ -220,20 +232,20 @@ void RateLimiter::give_back(const Call& call) const {
   }
 }
 
-void RateLimiter::finish(Call* call, Result<rls::Response> answer) const {
+void RateLimiter::finish(Call* call, const Answer& answer) const {
   std::unique_ptr<Call> owned(call);
   if (!answer) {
     error_.add();
   } else {
-    (answer->overall_code == rls::Code::kOk ? allowed_ : denied_).add();
+    (answer->get().overall_code == rls::Code::kOk ? allowed_ : denied_).add();
   }
-  call->done(std::move(answer));
+  call->done(answer);
   AtRest<Call>::give(std::move(owned));
 }
 
 Method rate_limit_method(const RateLimiter& limiter) {
   const auto handle = [&limiter](std::string_view message, const Reply& reply) {
-    limiter.decide(message, [reply](const Result<rls::Response>& answer) {
+    limiter.decide(message, [reply](const RateLimiter::Answer& answer) {
       if (!answer) {
         const bool wrong = answer.error().code != ErrorCode::kUnavailable;
         return reply.end(wrong ? Status::kInvalidArgument : Status::kUnavailable,

@@ -31,7 +31,9 @@ class RateLimiter {
   // the calling thread's loop.
   // ERRORS: kInvalid and kExhausted for a request that is wrong, kUnavailable where a limit whose
   // store failed says `on_error: deny`.
-  using Done = std::function<void(Result<rls::Response>)>;
+  // WHY a reference: the memory of the answer, and what it views, are used again.
+  using Answer = Result<std::reference_wrapper<const rls::Response>>;
+  using Done = std::function<void(const Answer&)>;
 
   // REQUIRES: all outlive it, and the engine has a policy.
   RateLimiter(engine::Engine& engine, engine::Adhoc& adhoc, const Clock& clock,
@@ -48,7 +50,7 @@ class RateLimiter {
   void ask_override(Call& call, std::size_t index) const;
   void answered(Call& call) const;
   void give_back(const Call& call) const;
-  void finish(Call* call, Result<rls::Response> answer) const;
+  void finish(Call* call, const Answer& answer) const;
 
   engine::Engine& engine_;
   engine::Adhoc& adhoc_;

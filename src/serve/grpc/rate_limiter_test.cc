@@ -307,7 +307,7 @@ TEST_F(RateLimitServiceTest, LongValuesThatDifferInTheirLastByteAreTwoKeys) {
 }
 
 // What a call with numbers of its own is answered while the store is down.
-Result<rls::Response> ask_a_failed_store(policy::OnError on_error) {
+Result<rls::Code> ask_a_failed_store(policy::OnError on_error) {
   const ManualClock clock{at_ns(1'700'000'040'000'000'000)};
   metrics::Registry registry;
   testing::FailedStore store;
@@ -318,15 +318,17 @@ Result<rls::Response> ask_a_failed_store(policy::OnError on_error) {
   policy.store.on_error = on_error;
   policy.store.instances = 1;
   EXPECT_TRUE(engine.install(policy));
-  std::optional<Result<rls::Response>> told;
+  std::optional<Result<rls::Code>> told;
   limiter.decide(request("d", {{{{"user", "u"}}, rls::Override{1, rls::Unit::kMinute}, 2}}),
-                 [&](Result<rls::Response> answer) { told = std::move(answer); });
+                 [&](const RateLimiter::Answer& answer) {
+                   answer ? told.emplace(answer->get().overall_code) : told.emplace(answer.error());
+                 });
   return *told;
 }
 
 TEST(RateLimitFailure, AnOverrideObeysOnErrorOfTheStore) {
-  EXPECT_EQ(ask_a_failed_store(policy::OnError::kAllow)->overall_code, rls::Code::kOk);
-  EXPECT_EQ(ask_a_failed_store(policy::OnError::kLocal)->overall_code, rls::Code::kOverLimit);
+  EXPECT_EQ(*ask_a_failed_store(policy::OnError::kAllow), rls::Code::kOk);
+  EXPECT_EQ(*ask_a_failed_store(policy::OnError::kLocal), rls::Code::kOverLimit);
   EXPECT_EQ(ask_a_failed_store(policy::OnError::kDeny).error().code, ErrorCode::kUnavailable);
 }
 

@@ -14,7 +14,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
 
 #include "net/server.h"
 #include "serve/grpc/method.h"
@@ -24,6 +26,8 @@ namespace weir::grpc {
 
 struct Options {
   net::ListenOptions listener;
+  // What callers show as `authorization: Bearer TOKEN`; null or empty: nothing.
+  std::function<std::string()> token;
   std::uint32_t max_message = 1 << 20;
   std::uint32_t max_calls = 1024;              // of one connection at a time
   std::uint32_t max_header_bytes = 16 * 1024;  // names and values of one call

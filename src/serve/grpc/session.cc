@@ -131,8 +131,12 @@ void Session::refuse_other_protocol() {
   end();
 }
 
+// WHY the last one is kept: each header of a call asks, and nghttp2 looks into a table.
 Stream* Session::find(std::int32_t id) {
-  return static_cast<Stream*>(nghttp2_session_get_stream_user_data(http2_, id));
+  if (id == found_id_) return found_;
+  found_ = static_cast<Stream*>(nghttp2_session_get_stream_user_data(http2_, id));
+  found_id_ = id;
+  return found_;
 }
 
 void Session::begin_stream(std::int32_t id) {
@@ -141,19 +145,24 @@ void Session::begin_stream(std::int32_t id) {
   stream->began_ns = loop_.timers().now_ns();
   streams_.push_back(*stream);
   nghttp2_session_set_stream_user_data(http2_, id, stream);
+  found_id_ = id;
+  found_ = stream;
 }
 
 void Session::close_stream(Stream& stream) {
   buffered_ -= stream.in.size();
   unsent_ -= stream.out.size() - stream.sent;
   nghttp2_session_set_stream_user_data(http2_, stream.id, nullptr);
+  found_id_ = 0;
+  found_ = nullptr;
   streams_.erase(streams_.iterator_to(stream));
   StreamsAtRest::give(std::unique_ptr<Stream>(&stream));
   idle_frames_ = std::min<double>(idle_frames_ + 1, options_.max_idle_frames);
 }
 
 void Session::on_headers(Stream& stream) {
-  if (auto fault = stream.check_headers()) finish(stream, *std::move(fault));
+  const std::string token = options_.token ? options_.token() : std::string();
+  if (auto fault = stream.check_headers(token)) finish(stream, *std::move(fault));
 }
 
 void Session::on_data(Stream& stream, std::string_view data) {

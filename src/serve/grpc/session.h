@@ -85,6 +85,8 @@ class Session final : public net::Session, private net::Stream::Owner {
   nghttp2_session* http2_ = nullptr;
 
   Streams streams_;
+  std::int32_t found_id_ = 0;  // the stream that find() was asked for last, and what it said
+  Stream* found_ = nullptr;
   std::size_t buffered_ = 0;  // bytes of unfinished messages
   std::size_t unsent_ = 0;    // bytes of messages that wait in their streams
   std::string unsent_bytes_;  // what the socket did not take

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "serve/grpc/block_pool.h"
 #include "serve/grpc/session.h"
 
 namespace weir::grpc {
@@ -153,7 +154,8 @@ nghttp2_session* make_http2(Session& session, std::uint32_t max_calls,
   static nghttp2_option* const option = make_option();
   nghttp2_session* http2 = nullptr;
   if (callbacks == nullptr || option == nullptr) return nullptr;
-  if (nghttp2_session_server_new2(&http2, callbacks, &session, option) != 0) return nullptr;
+  if (nghttp2_session_server_new3(&http2, callbacks, &session, option, block_pool()) != 0)
+    return nullptr;
   const nghttp2_settings_entry settings[] = {
       {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, max_calls},
       {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, max_header_bytes},

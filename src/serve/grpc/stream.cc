@@ -1,5 +1,7 @@
 #include "serve/grpc/stream.h"
 
+#include "serve/http/token.h"
+
 namespace weir::grpc {
 namespace {
 
@@ -41,6 +43,8 @@ void Stream::clear() {
   request_done = handled = answering = ended = false;
   outcome = {};
   is_post_ = is_grpc_ = timeout_bad_ = encoded_ = false;
+  authorizations_ = 0;
+  clear_text(authorization_);
   header_bytes_ = 0;
 }
 
@@ -59,10 +63,16 @@ void Stream::add_header(std::string_view name, std::string_view value, const Met
     timeout_bad_ = !timeout;
   } else if (name == "grpc-encoding") {
     encoded_ = value != "identity";
+  } else if (name == "authorization") {
+    ++authorizations_;
+    authorization_ = value;
   }
 }
 
-std::optional<Stream::Fault> Stream::check_headers() const {
+std::optional<Stream::Fault> Stream::check_headers(std::string_view token) {
+  const bool open = token.empty() || (method != nullptr && method->open);
+  const bool shown = authorizations_ == 1 && http::is_bearer_token(authorization_, token);
+  clear_text(authorization_);
   if (!is_post_) return Fault{405, Status::kInternal, "only POST is answered here"};
   if (!is_grpc_) {
     return Fault{415, Status::kInternal, "the content-type must be application/grpc"};
@@ -70,6 +80,9 @@ std::optional<Stream::Fault> Stream::check_headers() const {
   if (header_bytes_ > max_header_bytes_) {
     return fault(Status::kResourceExhausted,
                  "the headers are larger than " + std::to_string(max_header_bytes_) + " bytes");
+  }
+  if (!open && !shown) {
+    return fault(Status::kUnauthenticated, "show the token: authorization: Bearer TOKEN");
   }
   if (method == nullptr) return fault(Status::kUnimplemented, "there is no such method here");
   if (timeout_bad_) {

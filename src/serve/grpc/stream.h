@@ -39,8 +39,9 @@ class Stream : public boost::intrusive::list_base_hook<> {
 
   void add_header(std::string_view name, std::string_view value, const Methods& methods,
                   const StreamLimits& limits);
-  // The headers are over. Nothing when the call may go on.
-  std::optional<Fault> check_headers() const;
+  // The headers are over. Nothing when the call may go on. `token` must be shown, where it is not
+  // empty and the method is not open.
+  std::optional<Fault> check_headers(std::string_view token);
 
   // Data of the call; a fault ends it.
   std::optional<Fault> add_data(std::string_view data, const StreamLimits& limits);
@@ -76,7 +77,9 @@ class Stream : public boost::intrusive::list_base_hook<> {
   bool is_post_ = false;
   bool is_grpc_ = false;
   bool timeout_bad_ = false;
-  bool encoded_ = false;  // grpc-encoding names one
+  bool encoded_ = false;              // grpc-encoding names one
+  std::uint32_t authorizations_ = 0;  // headers of that name
+  std::string authorization_;         // the last of them, until it is checked
   std::size_t header_bytes_ = 0;
   std::uint32_t max_header_bytes_ = 0;
 };

@@ -8,11 +8,15 @@
 namespace weir::http {
 
 bool shows_token(const Request& request, std::string_view token) {
-  constexpr std::string_view kScheme = "bearer ";
   const http1::Found found = request.headers.find("authorization");
-  if (found.count != 1 || found.value.size() < kScheme.size()) return false;
-  if (!http1::equals_ignore_case(found.value.substr(0, kScheme.size()), kScheme)) return false;
-  const std::string_view shown = http1::trim(found.value.substr(kScheme.size()));
+  return found.count == 1 && is_bearer_token(found.value, token);
+}
+
+bool is_bearer_token(std::string_view authorization, std::string_view token) {
+  constexpr std::string_view kScheme = "bearer ";
+  if (authorization.size() < kScheme.size()) return false;
+  if (!http1::equals_ignore_case(authorization.substr(0, kScheme.size()), kScheme)) return false;
+  const std::string_view shown = http1::trim(authorization.substr(kScheme.size()));
   // The length may leak; the bytes may not.
   return shown.size() == token.size() &&
          CRYPTO_memcmp(shown.data(), token.data(), token.size()) == 0;

@@ -28,6 +28,7 @@ enum class Status : std::uint8_t {
   kUnimplemented = 12,
   kInternal = 13,
   kUnavailable = 14,
+  kUnauthenticated = 16,
 };
 
 inline constexpr std::size_t kMessageHead = 5;

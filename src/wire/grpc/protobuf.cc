@@ -123,16 +123,14 @@ bool Reader::next(Field& field) {
   return false;
 }
 
-void Writer::number(std::uint32_t field, std::uint64_t value) {
-  if (value == 0) return;
+void Writer::number_of_any_size(std::uint32_t field, std::uint64_t value) {
   char bytes[2 * kMaxVarint];
   char* end = write_tag(bytes, field, Type::kVarint);
   end = write_varint(end, value);
   out_.append(bytes, static_cast<std::size_t>(end - bytes));
 }
 
-void Writer::text(std::uint32_t field, std::string_view value) {
-  if (value.empty()) return;
+void Writer::text_of_any_size(std::uint32_t field, std::string_view value) {
   char bytes[2 * kMaxVarint];
   char* end = write_tag(bytes, field, Type::kBytes);
   end = write_varint(end, value.size());
@@ -140,20 +138,13 @@ void Writer::text(std::uint32_t field, std::string_view value) {
   out_.append(value);
 }
 
-std::size_t Writer::open(std::uint32_t field) {
-  char bytes[kMaxVarint + 1];
-  char* end = write_tag(bytes, field, Type::kBytes);
-  *end++ = '\0';  // the length, where it fits into one byte: it mostly does
+void Writer::tag_of_any_size(std::uint32_t field) {
+  char bytes[kMaxVarint];
+  const char* const end = write_tag(bytes, field, Type::kBytes);
   out_.append(bytes, static_cast<std::size_t>(end - bytes));
-  return out_.size();
 }
 
-void Writer::close(std::size_t at) {
-  const std::size_t size = out_.size() - at;
-  if (size < 0x80) {
-    out_[at - 1] = static_cast<char>(size);
-    return;
-  }
+void Writer::close_long(std::size_t at, std::size_t size) {
   char bytes[kMaxVarint];
   const char* const end = write_varint(bytes, size);
   out_.replace(at - 1, 1, bytes, static_cast<std::size_t>(end - bytes));

@@ -59,15 +59,44 @@ class Writer {
  public:
   explicit Writer(std::string& out) : out_(out) {}
 
-  void number(std::uint32_t field, std::uint64_t value);
-  void text(std::uint32_t field, std::string_view value);
+  void number(std::uint32_t field, std::uint64_t value) {
+    if (value == 0) return;
+    if (!is_small(field) || value >= 0x80) return number_of_any_size(field, value);
+    out_ += tag(field, Type::kVarint);
+    out_ += static_cast<char>(value);
+  }
+  void text(std::uint32_t field, std::string_view value) {
+    if (value.empty()) return;
+    if (!is_small(field) || value.size() >= 0x80) return text_of_any_size(field, value);
+    out_ += tag(field, Type::kBytes);
+    out_ += static_cast<char>(value.size());
+    out_ += value;
+  }
 
   // A message within the message: what is written between open() and close() is its content.
   // Written even when it is empty. close() takes what open() returned, innermost first.
-  std::size_t open(std::uint32_t field);
-  void close(std::size_t at);
+  std::size_t open(std::uint32_t field) {
+    is_small(field) ? void(out_ += tag(field, Type::kBytes)) : tag_of_any_size(field);
+    out_ += '\0';  // the length, where it fits into one byte: it mostly does
+    return out_.size();
+  }
+  void close(std::size_t at) {
+    const std::size_t size = out_.size() - at;
+    if (size >= 0x80) return close_long(at, size);
+    out_[at - 1] = static_cast<char>(size);
+  }
 
  private:
+  // Whether tag and number are one byte each: they mostly are.
+  static constexpr bool is_small(std::uint32_t field) { return field < 16; }
+  static constexpr char tag(std::uint32_t field, Type type) {
+    return static_cast<char>(field << 3 | static_cast<std::uint32_t>(type));
+  }
+  void number_of_any_size(std::uint32_t field, std::uint64_t value);
+  void text_of_any_size(std::uint32_t field, std::string_view value);
+  void tag_of_any_size(std::uint32_t field);
+  void close_long(std::size_t at, std::size_t size);
+
   std::string& out_;
 };
 

@@ -9,6 +9,8 @@ using protobuf::Field;
 using protobuf::Reader;
 using protobuf::Writer;
 
+constexpr std::size_t kUsualEntries = 4;
+
 bool read_entry(std::string_view bytes, Entry& entry) {
   Reader reader(bytes);
   for (Field field; reader.next(field);) {
@@ -50,6 +52,7 @@ std::optional<Error> read_descriptor(std::string_view bytes, Descriptor& descrip
         return Error{ErrorCode::kExhausted,
                      "a descriptor has more than " + std::to_string(kMaxEntries) + " entries"};
       }
+      if (descriptor.entries.empty()) descriptor.entries.reserve(kUsualEntries);
       if (!read_entry(field.bytes, descriptor.entries.emplace_back())) return malformed();
     } else if (field.is_bytes(2)) {
       if (!read_override(field.bytes, descriptor.limit.emplace())) return malformed();
@@ -82,14 +85,16 @@ void write_status(Writer& writer, const DescriptorStatus& status) {
 // google.protobuf.Struct { 1 fields: map { 1 key, 2 Value { 3 string_value } } }
 void write_metadata(Writer& writer, const Response& response) {
   const std::size_t all = writer.open(6);
-  for (const auto& [key, value] : response.metadata) {
+  const auto add = [&writer](std::string_view key, std::string_view value) {
     const std::size_t pair = writer.open(1);
     writer.text(1, key);
     const std::size_t inner = writer.open(2);
     writer.text(3, value);
     writer.close(inner);
     writer.close(pair);
-  }
+  };
+  for (const auto& [key, value] : response.metadata) add(key, value);
+  if (!response.delay.empty()) add("delay", response.delay);
   writer.close(all);
 }
 
@@ -125,6 +130,15 @@ Result<Request> read_request(std::string_view bytes) {
   }
   if (reader.failed()) return *malformed();
   return request;
+}
+
+void Response::clear() {
+  overall_code = Code::kOk;
+  statuses.clear();
+  headers.clear();
+  metadata.clear();
+  raw_body.clear();
+  delay.clear();
 }
 
 void append_response(std::string& out, const Response& response) {

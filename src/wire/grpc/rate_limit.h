@@ -89,10 +89,14 @@ struct DescriptorStatus {
 struct Response {
   Code overall_code = Code::kOk;
   std::vector<DescriptorStatus> statuses;
-  // Names are static text.
-  std::vector<std::pair<std::string_view, std::string>> headers;   // to the client
-  std::string raw_body;                                            // of a refusal
-  std::vector<std::pair<std::string_view, std::string>> metadata;  // dynamic metadata, all text
+  // Whoever fills a response keeps what these view.
+  std::vector<std::pair<std::string_view, std::string_view>> headers;   // to the client
+  std::vector<std::pair<std::string_view, std::string_view>> metadata;  // dynamic, all text
+  std::string raw_body;                                                 // of a refusal
+  std::string delay;  // one more of the metadata: seconds, where there are any
+
+  // Makes it as new, keeping its memory.
+  void clear();
 };
 
 void append_response(std::string& out, const Response& response);
