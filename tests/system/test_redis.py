@@ -319,7 +319,7 @@ resp: {{ listen: 127.0.0.1:{port} }}
         for policy, meaning in (("allkeys-lru", "forgets counters that are in use"),
                                 ("noeviction", "on_error decides")):
             redis = Redis(self, "--maxmemory", "100mb", "--maxmemory-policy", policy)
-            weir = Instance(self, policy, redis.url)
+            weir = Instance(self, policy, redis.url, store=", timeout: 10s")
             line = weir.process.wait_for("maxmemory is 104857600")
             self.assertIn(policy, line)
             self.assertIn(meaning, line)
