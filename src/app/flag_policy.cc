@@ -33,7 +33,7 @@ std::optional<policy::Policy> policy_from_flags(const ServeOptions& options) {
   policy.limits = std::move(flags.limits);
   policy.gateway.emplace();
   policy.gateway->listen = *listen;
-  policy.gateway->upstreams.push_back(*upstream);
+  policy.gateway->upstream.servers.push_back(*upstream);
   return policy;
 }
 

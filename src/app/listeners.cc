@@ -64,13 +64,16 @@ constexpr std::array<Section, 5> kSections{{
     {"admin", "http", "/", [](const policy::Policy& p) { return listener_in(p.admin); }},
 }};
 
+// "http://a:1, http://b:2", "2 routes, else http://a:1".
 std::string describe_upstreams(const policy::Gateway& gateway) {
   std::string text;
-  for (const policy::Upstream& upstream : gateway.upstreams) {
-    if (!text.empty()) text += ", ";
-    text += upstream.url();
+  for (const policy::Upstream& server : gateway.upstream.servers) {
+    text += (text.empty() ? "" : ", ") + server.url();
   }
-  return text;
+  if (gateway.routes.empty()) return text;
+  const std::size_t count = gateway.routes.size();
+  const std::string routes = std::to_string(count) + (count == 1 ? " route" : " routes");
+  return routes + (text.empty() ? "" : ", else " + text);
 }
 
 }  // namespace
@@ -81,7 +84,8 @@ Duration drain_time(const policy::Policy& policy) {
 
 Listeners::Listeners(Services services)
     : services_(std::move(services)),
-      rate_limiter_(services_.engine, services_.adhoc, services_.clock, services_.registry) {}
+      rate_limiter_(services_.engine, services_.adhoc, services_.clock, services_.registry),
+      upstreams_(services_.loops, services_.registry) {}
 
 Listeners::~Listeners() = default;
 
@@ -110,7 +114,7 @@ Result<std::unique_ptr<Listeners::Opened>> Listeners::open(const policy::Policy&
     auto one = open_one(kind, *section);
     if (!one) return undo(kSections[i].name, one.error());
     if (kind == Kind::kGateway) {
-      auto loaded = (*one)->gateway->load_upstream_tls(*policy.gateway);
+      auto loaded = upstreams_.load_tls(*policy.gateway);
       if (!loaded) return undo(kSections[i].name, loaded.error());
     }
     opened->listeners.push_back(std::move(*one));
@@ -144,8 +148,9 @@ Result<std::unique_ptr<Listeners::Listener>> Listeners::open_one(Kind kind,
   listener->kind = kind;
   listener->wanted = section;
   if (kind == Kind::kGateway) {
-    auto opened = gateway::Gateway::open(services_.loops, options_of(kind, section),
-                                         services_.engine, services_.clock, services_.registry);
+    auto opened =
+        gateway::Gateway::open(services_.loops, options_of(kind, section), services_.engine,
+                               services_.clock, services_.registry, upstreams_);
     if (!opened) return opened.error();
     listener->gateway = std::move(*opened);
     return listener;
@@ -198,7 +203,7 @@ Result<bool> Listeners::load_certificates(const policy::Policy& policy) {
       if (!done) return done.error();
     }
     if (one->gateway) {
-      if (auto done = one->gateway->load_upstream_tls(*policy.gateway); !done) return done.error();
+      if (auto done = upstreams_.load_tls(*policy.gateway); !done) return done.error();
     }
   }
   return true;
@@ -219,6 +224,7 @@ void Listeners::set_handed_over() {
 }
 
 void Listeners::take(std::unique_ptr<Opened> opened, const policy::Policy& policy) {
+  if (policy.gateway) upstreams_.install(*policy.gateway);
   const std::lock_guard lock(mutex_);
   for (auto& one : opened->listeners) {
     const auto same = [&](const auto& other) { return other->kind == one->kind; };

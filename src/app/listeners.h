@@ -27,6 +27,7 @@
 #include "net/loop.h"
 #include "net/server.h"
 #include "policy/policy.h"
+#include "serve/gateway/upstream_board.h"
 #include "serve/grpc/rate_limiter.h"
 #include "serve/http/message.h"
 #include "weir/result.h"
@@ -98,6 +99,7 @@ class Listeners {
   Services services_;
   mutable std::mutex mutex_;  // held where open_ changes, and where another thread reads it
   grpc::RateLimiter rate_limiter_;
+  gateway::UpstreamBoard upstreams_;
   net::InheritedSockets inherited_;
   std::vector<std::unique_ptr<Listener>> open_;     // in the order in which they are printed
   std::vector<std::unique_ptr<Listener>> retired_;  // whose place another took

@@ -20,8 +20,6 @@ enum class Feature : std::uint8_t {
   kProblemJson,
   kTemplateBody,
   kCors,
-  kManyUpstreams,
-  kRoutes,
   kResp,
   kGrpc,
   kAdminState,

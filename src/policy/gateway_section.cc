@@ -1,4 +1,4 @@
-// `gateway`: the listener that forwards, its upstream and its timeouts.
+// `gateway`: the listener that forwards, and its timeouts. Where to: upstream_section.cc.
 
 #include <array>
 
@@ -40,18 +40,6 @@ void read_timeouts(Reader& reader, const Entry& entry, Gateway& out) {
   read_fields<GatewayTimeouts>(reader, entry, kTimeoutFields, out.timeouts);
 }
 
-void read_upstream(Reader& reader, const Entry& entry, std::vector<Upstream>& out) {
-  const std::string* text = read_scalar(reader, entry, "http://host:port");
-  if (text == nullptr) return;
-  if (text->find('@') != std::string::npos) reader.hide(*entry.value);
-  Parsed<Upstream> upstream = parse_upstream(*text);
-  if (const auto* error = std::get_if<ScalarError>(&upstream)) {
-    reader.mistake(entry, *error);
-    return;
-  }
-  out.push_back(std::get<Upstream>(std::move(upstream)));
-}
-
 constexpr std::array kUpstreamTlsFields{
     Field<ClientTls>{{"ca", "path", "",
                       "What the upstream's certificate must be signed by; left out: one of the "
@@ -75,44 +63,14 @@ void read_upstream_tls(Reader& reader, const Entry& entry, Gateway& out) {
                                             : "upstream_tls has a cert and no key, wants both");
 }
 
-void read_upstreams(Reader& reader, const Entry& entry, Gateway& out) {
-  if (entry.value->kind != Node::Kind::kSequence) {
-    read_upstream(reader, entry, out.upstreams);
-    return;
-  }
-  const std::vector<Entry> items = read_items(reader, entry, "http://host:port");
-  if (items.empty()) reader.mistake(entry.value->at, "upstream is an empty list, wants one URL");
-  for (const Entry& item : items) read_upstream(reader, item, out.upstreams);
-  if (items.size() > 1) reader.refuse_unbuilt(Feature::kManyUpstreams, items[1].at);
-}
-
-struct Route {
-  std::string host;
-  std::string path;
-  std::vector<Upstream> upstreams;
-};
-
-constexpr std::array kRouteFields{
-    Field<Route>{{"host", "text", "", "The host that takes this route."},
-                 [](Reader& r, const Entry& e, Route& out) { read_text(r, e, out.host); }},
-    Field<Route>{{"path", "path pattern", "", "The paths that take it."},
-                 [](Reader& r, const Entry& e, Route& out) { read_text(r, e, out.path); }},
-    Field<Route>{{"upstream", "URL", kRequired, "Where it leads."},
-                 [](Reader& r, const Entry& e, Route& out) { read_upstream(r, e, out.upstreams); }},
-};
-
-void read_routes(Reader& reader, const Entry& entry, Gateway&) {
-  for (const Entry& item : read_items(reader, entry, "a list of routes")) {
-    Route unused;
-    read_fields<Route>(reader, item, kRouteFields, unused);
-  }
-}
-
 constexpr auto kGatewayFields = with_listener_fields<Gateway>(std::array{
-    Field<Gateway>{{"upstream", "URL, or a list of them (several: not yet)", kRequired,
+    Field<Gateway>{{"upstream", "URL, a list of them, or a mapping, see below", "",
                     "Where admitted requests go: `http://host:port`, `https://host:port` or "
-                    "`unix:///path`."},
-                   read_upstreams},
+                    "`unix:///path`. May be left out where there are `routes`."},
+                   [](Reader& r, const Entry& e, Gateway& g) { read_upstream(r, e, g.upstream); }},
+    Field<Gateway>{
+        {"routes", "list of routes, see below", "", "Other upstreams for some hosts and paths."},
+        [](Reader& r, const Entry& e, Gateway& g) { read_routes(r, e, g.routes); }},
     Field<Gateway>{{"upstream_tls", "a mapping, see below", "", "TLS to an `https://` upstream."},
                    read_upstream_tls},
     Field<Gateway>{{"timeouts", "a mapping, see below", "", "How long each phase may take."},
@@ -127,22 +85,27 @@ constexpr auto kGatewayFields = with_listener_fields<Gateway>(std::array{
                    [](Reader& r, const Entry& e, Gateway& g) {
                      read_number(r, e, g.max_headers, {8, 1000});
                    }},
-    Field<Gateway>{{"routes", "list of routes, see below", "",
-                    "Other upstreams for some hosts and paths.", Feature::kRoutes},
-                   read_routes},
 });
 
 }  // namespace
 
 void read_gateway(Reader& reader, const Entry& entry, Policy& out) {
   read_fields<Gateway>(reader, entry, kGatewayFields, out.gateway.emplace());
+  const Node& section = *entry.value;
+  if (section.kind != Node::Kind::kMapping || section.find("upstream") != nullptr ||
+      section.find("routes") != nullptr) {
+    return;
+  }
+  reader.mistake(entry.at,
+                 "upstream is missing, it must be given where there are no routes: a URL such as "
+                 "http://127.0.0.1:3000");
 }
 
 void document_gateway(std::vector<SectionDoc>& out) {
   out.push_back(document<Gateway>("gateway", "", kGatewayFields));
+  document_upstreams(out);
   out.push_back(document<GatewayTimeouts>("gateway.timeouts", "", kTimeoutFields));
   out.push_back(document<ClientTls>("gateway.upstream_tls", "", kUpstreamTlsFields));
-  out.push_back(document<Route>("gateway.routes[]", "", kRouteFields));
 }
 
 }  // namespace weir::policy

@@ -94,9 +94,9 @@ TEST(Load, ReadsTheListenersOfAnExample) {
   const Policy policy = load_yaml(kExample, {{"WEIR_ADMIN_TOKEN", "s3cret"}});
   ASSERT_TRUE(policy.gateway && policy.api && policy.admin);
   EXPECT_EQ(policy.gateway->listen.to_string(), "0.0.0.0:8080");
-  ASSERT_EQ(policy.gateway->upstreams.size(), 1u);
-  EXPECT_EQ(policy.gateway->upstreams[0].address.port, 3000);
-  EXPECT_EQ(policy.gateway->upstreams[0].authority, "127.0.0.1:3000");
+  ASSERT_EQ(policy.gateway->upstream.servers.size(), 1u);
+  EXPECT_EQ(policy.gateway->upstream.servers[0].address.port, 3000);
+  EXPECT_EQ(policy.gateway->upstream.servers[0].authority, "127.0.0.1:3000");
   EXPECT_EQ(policy.api->listen.port, 8081);
   EXPECT_EQ(policy.admin->token, "s3cret");
   EXPECT_EQ(policy.exempt.size(), 2u);

@@ -68,6 +68,8 @@ void read_alternative(Reader& reader, const Entry& entry, const Attribute& attri
   }
 }
 
+}  // namespace
+
 void read_pattern(Reader& reader, const Entry& entry, const Attribute& attribute,
                   Pattern& pattern) {
   if (entry.value->kind != Node::Kind::kSequence) {
@@ -82,8 +84,6 @@ void read_pattern(Reader& reader, const Entry& entry, const Attribute& attribute
   }
   for (const Entry& item : items) read_alternative(reader, item, attribute, pattern);
 }
-
-}  // namespace
 
 std::optional<Attribute> read_attribute(Reader& reader, std::string_view text, Position at,
                                         const Scope& scope) {

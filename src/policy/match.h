@@ -20,6 +20,9 @@ std::optional<Attribute> read_attribute(Reader& reader, std::string_view text, P
 // `{ method: POST, path: /login }`; nothing when all of it was wrong.
 std::optional<Match> read_match(Reader& reader, const Entry& entry, const Scope& scope);
 
+// What one attribute must be: `POST`, or `[GET, HEAD]`.
+void read_pattern(Reader& reader, const Entry& entry, const Attribute& attribute, Pattern& pattern);
+
 // A list of matches.
 std::vector<Match> read_matches(Reader& reader, const Entry& entry, const Scope& scope);
 

@@ -188,6 +188,10 @@ struct Upstream {
   std::string authority;  // what was written, for messages
   bool tls = false;
   std::string url() const;  // "https://example.org"
+  // Whether it is the same server, however the two were written.
+  bool same_server(const Upstream& other) const {
+    return tls == other.tls && address.to_string() == other.address.to_string();
+  }
 };
 
 struct Certificate {
@@ -199,6 +203,44 @@ struct Certificate {
 struct Tls {
   std::vector<Certificate> certificates;  // the first for who names no host, or an unknown one
   std::string client_ca;                  // empty: clients need no certificate
+};
+
+// How the servers of a group share its requests.
+enum class Balance : std::uint8_t { kRoundRobin, kLeastConnections };
+
+// When a server that fails is left out of its group, and for how long.
+struct Ejection {
+  std::uint32_t failures = 5;  // in a row; 0: never
+  Duration base_time = std::chrono::seconds(10);
+  Duration max_time = std::chrono::minutes(5);
+  friend bool operator==(const Ejection&, const Ejection&) = default;
+};
+
+// A request that is sent to each server of a group by itself, to see whether it answers.
+struct HealthCheck {
+  std::string path;
+  std::string host;  // empty: the server's own
+  Duration every = std::chrono::seconds(5);
+  Duration timeout = std::chrono::seconds(2);
+  std::uint32_t healthy_after = 2;    // passed in a row
+  std::uint32_t unhealthy_after = 3;  // failed in a row
+  friend bool operator==(const HealthCheck&, const HealthCheck&) = default;
+};
+
+// One service: servers that do the same.
+struct UpstreamGroup {
+  static constexpr std::size_t kMaxServers = 64;
+
+  std::vector<Upstream> servers;
+  Balance balance = Balance::kRoundRobin;
+  Ejection eject;
+  std::optional<HealthCheck> check;
+};
+
+// Another service for requests of some hosts and paths.
+struct Route {
+  Match match;  // of kHost and kPath
+  UpstreamGroup upstream;
 };
 
 // TLS towards somebody; empty: the system's authorities, no certificate of ours, the host's name.
@@ -232,7 +274,8 @@ struct GatewayTimeouts {
 };
 
 struct Gateway : Listener {
-  std::vector<Upstream> upstreams;
+  UpstreamGroup upstream;  // without servers: there are routes alone
+  std::vector<Route> routes;
   ClientTls upstream_tls;
   GatewayTimeouts timeouts;
   std::uint32_t max_header_bytes = 64 * 1024;

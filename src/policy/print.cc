@@ -4,45 +4,13 @@
 #include <utility>
 
 #include "policy/format.h"
+#include "policy/print_parts.h"
 
 namespace weir::policy {
 namespace {
 
-// A text in double quotes that reads back as itself. In values, but not in keys, ${ is escaped.
-std::string quoted(std::string_view value, bool is_key) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string out = "\"";
-  for (std::size_t i = 0; i < value.size(); ++i) {
-    const char c = value[i];
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += {'\\', c};
-    } else if (byte < 0x20 || byte == 0x7F) {
-      out += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
-    } else {
-      if (!is_key && c == '$' && i + 1 < value.size() && value[i + 1] == '{') out += '$';
-      out += c;
-    }
-  }
-  return out + "\"";
-}
-
-std::string text(std::string_view value) {
-  return quoted(value, false);
-}
-std::string key_text(std::string_view value) {
-  return quoted(value, true);
-}
-
 std::string word(bool value) {
   return value ? "true" : "false";
-}
-
-template <typename Items, typename Print>
-std::string list(const Items& items, Print print) {
-  std::string out = "[";
-  for (const auto& item : items) out += (out.size() > 1 ? ", " : "") + print(item);
-  return out + "]";
 }
 
 std::string_view word(OnError value) {
@@ -137,19 +105,6 @@ std::string body(const Response& response) {
   return "";
 }
 
-std::string alternative(const Pattern::Alternative& one) {
-  return text(one.kind == Pattern::Kind::kRegex ? "~" + one.text : one.text);
-}
-
-std::string match(const Match& value) {
-  std::string out;
-  for (const Condition& condition : value.conditions) {
-    out += (out.empty() ? "{ " : ", ") + key_text(to_string(condition.attribute)) + ": " +
-           list(condition.pattern.alternatives(), alternative);
-  }
-  return out + " }";
-}
-
 std::string key_part(const KeyPart& part) {
   std::string out;
   for (const Attribute& attribute : part.alternatives) {
@@ -217,7 +172,7 @@ class Printer {
     identity(policy.identity);
     out_ += policy.limits.empty() ? "limits: []\n" : "limits:\n";
     for (const Limit& one : policy.limits) limit(one);
-    line("", "exempt", list(policy.exempt, match));
+    line("", "exempt", list(policy.exempt, print_match));
     response(policy.response);
     websocket(policy.websocket);
     paths(policy.paths);
@@ -288,8 +243,8 @@ class Printer {
       line(kIndent, algorithm_name(algorithm_of(value.numbers[0])),
            "{ " + numbers(value.numbers) + " }");
     }
-    if (value.match) line(kIndent, "match", match(*value.match));
-    if (!value.except.empty()) line(kIndent, "except", list(value.except, match));
+    if (value.match) line(kIndent, "match", print_match(*value.match));
+    if (!value.except.empty()) line(kIndent, "except", list(value.except, print_match));
     line(kIndent, "key", list(value.key, key_part));
     line(kIndent, "missing", word(value.missing));
     line(kIndent, "cost",
@@ -375,8 +330,9 @@ class Printer {
   void gateway(const Gateway& value) {
     out_ += "gateway:\n";
     common(value);
-    line("  ", "upstream",
-         list(value.upstreams, [](const Upstream& upstream) { return text(upstream.url()); }));
+    if (!value.upstream.servers.empty()) line("  ", "upstream", print_upstream(value.upstream));
+    if (!value.routes.empty()) out_ += "  routes:\n";
+    for (const Route& route : value.routes) out_ += "    - " + print_route(route) + "\n";
     upstream_tls(value.upstream_tls);
     line("  ", "max_header_bytes", std::to_string(value.max_header_bytes));
     line("  ", "max_headers", std::to_string(value.max_headers));

@@ -66,6 +66,15 @@ exempt: [{ path: /health }]
 gateway:
   listen: "[::1]:8080"
   upstream: http://[::1]:3000/
+  routes:
+    - host: ["*.example.org", "~a[0-9]+"]
+      path: /api/**
+      upstream:
+        servers: [https://b:1, "unix:///run/c"]
+        balance: least_connections
+        eject: { failures: 0, base_time: 10m }
+        check: { path: "/well?a=b", host: b.example.org, every: 1, unhealthy_after: 7 }
+    - { path: [/b, /c], upstream: [http://b:2] }
   timeouts: { idle: 5, drain: 1m }
   max_headers: 50
 api: { listen: 127.0.0.1:8081, token: abc }
@@ -148,6 +157,20 @@ listen = "[::1]:8080"
 upstream = "http://[::1]:3000/"
 max_headers = 50
 timeouts = { idle = 5, drain = "1m" }
+
+[[gateway.routes]]
+host = ["*.example.org", "~a[0-9]+"]
+path = "/api/**"
+
+[gateway.routes.upstream]
+servers = ["https://b:1", "unix:///run/c"]
+balance = "least_connections"
+eject = { failures = 0, base_time = "600s" }
+check = { path = "/well?a=b", host = "b.example.org", every = "1s", unhealthy_after = 7 }
+
+[[gateway.routes]]
+path = ["/b", "/c"]
+upstream = "http://b:2"
 
 [api]
 listen = "127.0.0.1:8081"

@@ -71,19 +71,24 @@ TEST(Reference, PrintsTheDefaultsThatHold) {
 }
 
 TEST(Reference, PrintsTheDefaultsOfTheGatewayThatHold) {
-  std::string written = "limits: []\ngateway:\n  listen: 127.0.0.1:1\n  upstream: http://a:1\n";
-  const std::string nothing = written;
+  const std::string written =
+      "limits: []\ngateway:\n  listen: 127.0.0.1:1\n  upstream:\n    servers: http://a:1\n";
+  std::string rest;
   std::string timeouts = "  timeouts:\n";
+  std::string upstream;
+  std::string eject = "    eject:\n";
   for (const SectionDoc& section : document_policy()) {
     for (const KeyDoc& key : section.keys) {
       if (key.fallback.empty() || key.fallback == kRequired || not_yet(key.feature)) continue;
       const std::string line = std::string(key.name) + ": " + std::string(key.fallback) + "\n";
-      if (section.title == "gateway") written += "  " + line;
+      if (section.title == "gateway") rest += "  " + line;
+      if (section.title == "gateway.upstream") upstream += "    " + line;
+      if (section.title == "gateway.upstream.eject") eject += "      " + line;
       if (section.title == "gateway.timeouts") timeouts += "    " + line;
     }
   }
-  const Loaded a = load_text("p.yaml", written + timeouts, Format::kYaml);
-  const Loaded b = load_text("p.yaml", nothing, Format::kYaml);
+  const Loaded a = load_text("p.yaml", written + upstream + eject + rest + timeouts, Format::kYaml);
+  const Loaded b = load_text("p.yaml", written, Format::kYaml);
   ASSERT_TRUE(a.policy && b.policy);
   EXPECT_EQ(print_yaml(*a.policy), print_yaml(*b.policy));
 }

@@ -37,6 +37,8 @@ void read_response(Reader& reader, const Entry& entry, Policy& out);
 void read_websocket(Reader& reader, const Entry& entry, Policy& out);
 void read_paths(Reader& reader, const Entry& entry, Policy& out);
 void read_gateway(Reader& reader, const Entry& entry, Policy& out);
+void read_upstream(Reader& reader, const Entry& entry, UpstreamGroup& out);
+void read_routes(Reader& reader, const Entry& entry, std::vector<Route>& out);
 void read_api(Reader& reader, const Entry& entry, Policy& out);
 void read_resp(Reader& reader, const Entry& entry, Policy& out);
 void read_grpc(Reader& reader, const Entry& entry, Policy& out);
@@ -49,6 +51,7 @@ void document_identity(std::vector<SectionDoc>& out);
 void document_limits(std::vector<SectionDoc>& out);
 void document_response(std::vector<SectionDoc>& out);
 void document_gateway(std::vector<SectionDoc>& out);
+void document_upstreams(std::vector<SectionDoc>& out);
 void document_listeners(std::vector<SectionDoc>& out);
 void document_telemetry(std::vector<SectionDoc>& out);
 

@@ -29,13 +29,10 @@ class GatewayTest : public ::testing::Test {
     auto listening = net::listen_on({"127.0.0.1", 0}, 1);
     upstream_port_ = listening->port;
     listener_ = std::move(listening->sockets[0]);
-    // Waits for accept() as long as reads wait.
-    const timeval patience{5, 0};
-    ::setsockopt(listener_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    set_blocking(listener_.get());
+    make_patient(listener_.get());
     policy_.gateway.emplace();
     policy_.gateway->listen = {"127.0.0.1", 0};
-    policy_.gateway->upstreams = {upstream("127.0.0.1", upstream_port_)};
+    policy_.gateway->upstream.servers = {upstream("127.0.0.1", upstream_port_)};
   }
 
   ~GatewayTest() override { loops_.stop(); }
@@ -46,6 +43,9 @@ class GatewayTest : public ::testing::Test {
     target.authority = target.address.to_string();
     return target;
   }
+
+  // accept() waits on it as long as reads wait.
+  static void make_patient(int listener);
 
   // A limit on everybody together, whose bucket does not refill while a test runs.
   void limit_all(std::uint64_t burst) {
@@ -67,7 +67,7 @@ class GatewayTest : public ::testing::Test {
   void start(engine::Engine& engine) {
     const auto installed = engine.install(policy_);
     ASSERT_TRUE(installed) << installed.error().message;
-    auto opened = Gateway::open(loops_, listen_options(), engine, clock_, registry_);
+    auto opened = Gateway::open(loops_, listen_options(), engine, clock_, registry_, board_);
     ASSERT_TRUE(opened) << opened.error().message;
     gateway_ = std::move(*opened);
     gateway_->start();
@@ -109,15 +109,15 @@ class GatewayTest : public ::testing::Test {
   SystemClock clock_;
   metrics::Registry registry_;
   net::Loops loops_{1};
+  UpstreamBoard board_{loops_, registry_};
   std::unique_ptr<Gateway> gateway_;
-
- private:
-  static void set_blocking(int fd);
 };
 
-inline void GatewayTest::set_blocking(int fd) {
-  const int flags = ::fcntl(fd, F_GETFL);
-  ::fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
+inline void GatewayTest::make_patient(int listener) {
+  const timeval patience{5, 0};
+  ::setsockopt(listener, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  const int flags = ::fcntl(listener, F_GETFL);
+  ::fcntl(listener, F_SETFL, flags & ~O_NONBLOCK);
 }
 
 inline const std::string kGet = "GET /a HTTP/1.1\r\nHost: h\r\n\r\n";

@@ -33,14 +33,12 @@ Exchange::Exchange(net::Loop& loop, net::Connection& client, const http1::Limits
 
 // ---- to the upstream
 
-void Exchange::start(const RequestTraits& traits, Upstreams& upstreams, UpstreamPtr first,
+void Exchange::start(const RequestTraits& traits, Choice target,
                      const policy::GatewayTimeouts& timeouts) {
   active_ = true;
   traits_ = traits;
   timeouts_ = timeouts;
-  upstreams_ = &upstreams;
-  target_ = std::move(first);
-  targets_tried_ = 1;
+  target_ = std::move(target);
   interim_count_ = 0;
   response_begun_ = interim_passed_ = close_client_ = upstream_keeps_ = false;
   const bool chunked = traits.body.kind == http1::Body::Kind::kChunked;
@@ -52,13 +50,13 @@ void Exchange::start(const RequestTraits& traits, Upstreams& upstreams, Upstream
 void Exchange::send(bool fresh) {
   head_sent_ = false;
   net::ConnectionPtr idle;
-  if (!fresh) idle = target_->take_idle(!traits_.idempotent);
+  if (!fresh) idle = target_.upstream().take_idle(!traits_.idempotent);
   reused_ = idle != nullptr;
   if (reused_) {
     begin_on(std::move(idle));
     return;
   }
-  attempt_ = target_->connect(*this, client_.max_input());
+  attempt_ = target_.upstream().connect(*this, client_.max_input());
   arm();
   client_.read();  // to hear when the client goes
 }
@@ -70,17 +68,10 @@ void Exchange::on_connected(net::ConnectionPtr connection) {
 
 void Exchange::on_connect_failed(const std::string& why, bool resolved) {
   attempt_.reset();
-  if (targets_tried_ < upstreams_->size()) {
-    ++targets_tried_;
-    target_ = upstreams_->next();
-    send(false);
-    return;
-  }
-  if (!resolved) {
-    fail(503, "UPSTREAM_UNRESOLVED", "upstream " + target_->name() + ": " + why);
-    return;
-  }
-  fail(502, "UPSTREAM_UNREACHABLE", "cannot connect to upstream " + target_->name() + ": " + why);
+  target_.failed(why);
+  if (target_.next()) return send(false);
+  if (!resolved) return fail(503, "UPSTREAM_UNRESOLVED", "upstream " + target_.name() + ": " + why);
+  fail(502, "UPSTREAM_UNREACHABLE", "cannot connect to upstream " + target_.name() + ": " + why);
 }
 
 void Exchange::begin_on(net::ConnectionPtr connection) {
@@ -158,8 +149,7 @@ bool Exchange::read_head() {
   while (true) {
     const Progress progress = response_.parse(upstream_->input(), traits_.to_head);
     if (progress == Progress::kError) {
-      fail(502, "UPSTREAM_BAD_RESPONSE",
-           "upstream " + target_->name() + ": " + std::string(response_.error().message));
+      blame(502, "UPSTREAM_BAD_RESPONSE", ": " + std::string(response_.error().message));
       return false;
     }
     if (progress == Progress::kNeedMore) {
@@ -179,8 +169,7 @@ bool Exchange::read_head() {
 bool Exchange::take_head() {
   const http1::ResponseHead& head = response_.head();
   if (head.is_interim() && interim_count_ == kMaxInterim) {
-    fail(502, "UPSTREAM_BAD_RESPONSE",
-         "upstream " + target_->name() + " sends interim responses (1xx) without end");
+    blame(502, "UPSTREAM_BAD_RESPONSE", " sends interim responses (1xx) without end");
     return false;
   }
   if (head.is_interim()) {
@@ -221,6 +210,7 @@ void Exchange::begin_response() {
   using Kind = http1::Body::Kind;
   const http1::ResponseHead& head = response_.head();
   const bool open_end = head.body.kind == Kind::kChunked || head.body.kind == Kind::kUntilClose;
+  target_.answered();
   const bool must_close = owner_.begin_response(head);
   close_client_ = must_close || !traits_.keep_alive || (open_end && traits_.client_is_1_0) ||
                   rest_is_uncertain();
@@ -247,9 +237,9 @@ bool Exchange::may_switch() const {
 
 void Exchange::switch_protocols() {
   if (!may_switch()) {
-    return fail(502, "UPSTREAM_BAD_RESPONSE",
-                "upstream " + target_->name() + " switched protocols in a way not asked for");
+    return blame(502, "UPSTREAM_BAD_RESPONSE", " switched protocols in a way not asked for");
   }
+  target_.answered();
   owner_.begin_response(response_.head());
   ResponseContext context;
   context.rate_headers = rate_headers_;
@@ -259,7 +249,7 @@ void Exchange::switch_protocols() {
   upstream_->consume(response_.consumed());
   deadline_.cancel();
   active_ = false;
-  target_.reset();
+  // target_ stays until stop(): the tunnel is a connection that the balancer counts.
   owner_.on_tunnel(std::move(upstream_));
 }
 
@@ -295,7 +285,7 @@ void Exchange::finish() {
                      !upstream_->output_failed() && !upstream_->input_over() &&
                      upstream_->input().empty();
   if (clean) {
-    target_->give_back(std::move(upstream_));
+    target_.upstream().give_back(std::move(upstream_));
   } else {
     upstream_->close();
   }
@@ -316,9 +306,11 @@ void Exchange::upstream_lost() {
     upstream_.reset();
     return send(true);
   }
-  const std::string what = response_.begun() ? " closed in the middle of its response's head"
-                                             : " closed without a response";
-  fail(502, "UPSTREAM_CLOSED", "upstream " + target_->name() + what);
+  const std::string_view what = response_.begun() ? " closed in the middle of its response's head"
+                                                  : " closed without a response";
+  // An idle connection may be closed at any time; nobody is to blame for that.
+  if (!reused_ || response_.begun()) return blame(502, "UPSTREAM_CLOSED", what);
+  fail(502, "UPSTREAM_CLOSED", "upstream " + target_.name() + std::string(what));
 }
 
 void Exchange::stop() {
@@ -336,6 +328,12 @@ void Exchange::fail(int status, std::string_view code, std::string message) {
   const Failure failure{status, code, std::move(message)};
   stop();
   owner_.on_failure(failure);
+}
+
+// The same for what is the upstream's fault: `what` it did.
+void Exchange::blame(int status, std::string_view code, std::string_view what) {
+  target_.failed(what.substr(1));
+  fail(status, code, "upstream " + target_.name() + std::string(what));
 }
 
 void Exchange::break_off() {
@@ -357,17 +355,21 @@ void Exchange::arm() {
 
 void Exchange::on_deadline() {
   if (response_begun_) return break_off();
-  const std::string upstream = "upstream " + target_->name();
-  if (attempt_) {
-    return fail(504, "UPSTREAM_CONNECT_TIMEOUT", upstream + " did not accept a connection in time");
-  }
-  if (request_body_.done()) {
-    return fail(504, "UPSTREAM_TIMEOUT", upstream + " did not answer in time");
-  }
+  if (attempt_) return on_connect_timeout();
+  if (request_body_.done()) return blame(504, "UPSTREAM_TIMEOUT", " did not answer in time");
   if (upstream_->unsent() != 0 || upstream_->output_failed()) {
-    return fail(504, "UPSTREAM_TIMEOUT", upstream + " did not take the request body in time");
+    return blame(504, "UPSTREAM_TIMEOUT", " did not take the request body in time");
   }
   fail(408, "REQUEST_TIMEOUT", "the request body did not arrive in time");
+}
+
+void Exchange::on_connect_timeout() {
+  constexpr std::string_view kWhat = " did not accept a connection in time";
+  attempt_->cancel();
+  attempt_.reset();
+  target_.failed(kWhat.substr(1));
+  if (target_.next()) return send(false);
+  fail(504, "UPSTREAM_CONNECT_TIMEOUT", "upstream " + target_.name() + std::string(kWhat));
 }
 
 }  // namespace weir::gateway

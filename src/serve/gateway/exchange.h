@@ -7,7 +7,8 @@
 // a response, the request is then sent again, once, on a fresh connection, if nothing of it can
 // have been sent, or if it is idempotent (RFC 9110 section 9.2.2: GET, HEAD, OPTIONS, TRACE, PUT,
 // DELETE) and none of its body has been taken from the client. Requests of other methods go out on
-// connections that the kernel just called open and silent. Nothing else is ever sent twice.
+// connections that the kernel just called open and silent. Nothing else is ever sent twice. Where
+// no connection comes about, the other servers of the group are tried, each once.
 //
 // THREADS: the loop's. Kept by its session and used for one request after the other.
 
@@ -20,6 +21,7 @@
 #include "policy/policy.h"
 #include "serve/gateway/body_relay.h"
 #include "serve/gateway/upstream.h"
+#include "serve/gateway/upstream_group.h"
 #include "wire/http1/response.h"
 
 namespace weir::gateway {
@@ -69,9 +71,8 @@ class Exchange final : public net::Connection::Owner, public ConnectAttempt::Own
   std::string& head() { return head_; }
   std::string& rate_headers() { return rate_headers_; }
 
-  // REQUIRES: upstreams.size() > 0, and no request is under way.
-  void start(const RequestTraits& traits, Upstreams& upstreams, UpstreamPtr first,
-             const policy::GatewayTimeouts& timeouts);
+  // REQUIRES: no request is under way.
+  void start(const RequestTraits& traits, Choice target, const policy::GatewayTimeouts& timeouts);
   void on_client_input();
   void on_client_output();
   // Gives the upstream up at once.
@@ -102,9 +103,11 @@ class Exchange final : public net::Connection::Owner, public ConnectAttempt::Own
   bool may_repeat() const;
   bool rest_is_uncertain() const;
   void fail(int status, std::string_view code, std::string message);
+  void blame(int status, std::string_view code, std::string_view what);
   void break_off();
   void arm();
   void on_deadline();
+  void on_connect_timeout();
 
   net::Loop& loop_;
   net::Connection& client_;
@@ -114,9 +117,7 @@ class Exchange final : public net::Connection::Owner, public ConnectAttempt::Own
   std::string head_;
   std::string rate_headers_;
 
-  Upstreams* upstreams_ = nullptr;
-  UpstreamPtr target_;
-  std::size_t targets_tried_ = 0;
+  Choice target_;
   ConnectAttemptPtr attempt_;
   net::ConnectionPtr upstream_;
   http1::ResponseParser response_;

@@ -42,7 +42,7 @@ TEST_F(Fault, AnUpstreamThatIsNotThereIs502AndStillCharged) {
 }
 
 TEST_F(Fault, ANameThatNobodyKnowsIs503) {
-  policy_.gateway->upstreams = {upstream("no-such-host.invalid", 80)};
+  policy_.gateway->upstream.servers = {upstream("no-such-host.invalid", 80)};
   start();
   RawClient one = client();
   one.send(kGet);
@@ -50,7 +50,8 @@ TEST_F(Fault, ANameThatNobodyKnowsIs503) {
 }
 
 TEST_F(Fault, WhereOneUpstreamIsDownTheNextIsAsked) {
-  policy_.gateway->upstreams.insert(policy_.gateway->upstreams.begin(), upstream("127.0.0.1", 1));
+  policy_.gateway->upstream.servers.insert(policy_.gateway->upstream.servers.begin(),
+                                           upstream("127.0.0.1", 1));
   start();
   RawClient one = client();
   one.send(kGet);
@@ -293,7 +294,7 @@ TEST_F(Fault, AnUpstreamThatDoesNotAcceptInTimeIs504) {
   ASSERT_EQ(::listen(full.get(), 0), 0);
   ::getsockname(full.get(), reinterpret_cast<sockaddr*>(&address), &size);
   const RawClient filler(ntohs(address.sin_port));
-  policy_.gateway->upstreams = {upstream("127.0.0.1", ntohs(address.sin_port))};
+  policy_.gateway->upstream.servers = {upstream("127.0.0.1", ntohs(address.sin_port))};
   policy_.gateway->timeouts.connect = kSoon;
   start();
   RawClient one = client();

@@ -8,11 +8,11 @@ namespace weir::gateway {
 
 Result<std::unique_ptr<Gateway>> Gateway::open(net::Loops& loops, net::ListenOptions listener,
                                                engine::Engine& engine, const Clock& clock,
-                                               metrics::Registry& registry) {
+                                               metrics::Registry& registry, UpstreamBoard& board) {
   std::unique_ptr<Gateway> gateway(new Gateway(registry, clock));
   for (std::size_t i = 0; i < loops.size(); ++i) {
-    gateway->workers_.push_back(std::make_unique<Worker>(
-        loops.at(i), engine, clock, gateway->counters_, gateway->upstream_tls_));
+    gateway->workers_.push_back(
+        std::make_unique<Worker>(loops.at(i), engine, clock, gateway->counters_, board));
   }
   listener.tls_protocol = "http/1.1";
   Result<std::unique_ptr<net::Server>> server = net::Server::open(

@@ -25,12 +25,12 @@ namespace weir::gateway {
 class Gateway {
  public:
   // Accepts nothing before start().
-  // REQUIRES: from start() on the engine has a policy with a `gateway` section, and
-  // load_upstream_tls() has read what it names; what is referred to outlives the gateway.
+  // REQUIRES: from start() on the engine has a policy with a `gateway` section, and the board has
+  // read what it names of TLS; what is referred to outlives the gateway.
   // ERRORS: kIo, kInvalid: the address cannot be listened on; the message names it.
   static Result<std::unique_ptr<Gateway>> open(net::Loops& loops, net::ListenOptions listener,
                                                engine::Engine& engine, const Clock& clock,
-                                               metrics::Registry& registry);
+                                               metrics::Registry& registry, UpstreamBoard& board);
 
   // REQUIRES: the loops are stopped, or were never started.
   ~Gateway() = default;
@@ -39,11 +39,6 @@ class Gateway {
   // Stops accepting, finishes what is in flight within `within`, then runs `done` on a loop.
   void drain(Duration within, std::function<void()> done) {
     server_->drain(within, std::move(done));
-  }
-  // Reads what the policy names of TLS towards upstreams; before it is put in force, or when a file
-  // has changed. ERRORS: kInvalid, naming the file; what was in force stays.
-  Result<bool> load_upstream_tls(const policy::Gateway& settings) {
-    return upstream_tls_.load(settings);
   }
 
   net::Server& server() { return *server_; }
@@ -55,7 +50,6 @@ class Gateway {
   Gateway(metrics::Registry& registry, const Clock& clock) : counters_(registry, clock) {}
 
   Counters counters_;
-  UpstreamTls upstream_tls_;
   std::vector<std::unique_ptr<Worker>> workers_;  // one a loop
   std::unique_ptr<net::Server> server_;           // ends its sessions before the workers go
 };

@@ -295,7 +295,7 @@ TEST_F(Proxy, AnUpgradeThatIsRefusedLeavesHttp) {
 
 TEST_F(Proxy, SendsEachRequestToTheNextUpstream) {
   auto other = net::listen_on({"127.0.0.1", 0}, 1);
-  policy_.gateway->upstreams.push_back(upstream("127.0.0.1", other->port));
+  policy_.gateway->upstream.servers.push_back(upstream("127.0.0.1", other->port));
   start();
   RawClient one = client();
   one.send(kGet);

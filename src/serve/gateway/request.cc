@@ -91,21 +91,20 @@ void Session::on_decision(const engine::Decision& decision) {
 // Writes the request for the upstream, while its head still stands in the buffer.
 void Session::admit(const engine::CompiledPolicy& compiled) {
   const policy::Policy& policy = compiled.policy();
-  if (worker_.upstreams.size() == 0) {
+  group_ = worker_.upstreams.find(*facts_, policy.paths);
+  if (!group_) {
     account_.close();
     leave_head();
     worker_.counters.error.add();
-    worker_.counters.upstream_fault.add();
-    answer_fault(503, "UPSTREAM_UNAVAILABLE", "the policy names no upstream", false);
+    answer_fault(404, "NO_ROUTE", "no route leads to this host and path", false);
     return;
   }
-  target_ = worker_.upstreams.next();
   RequestContext context;
   context.path = facts_->upstream_path();
   context.peer = peer_text_;
   context.peer_trusted = policy::is_trusted(policy.identity, peer_);
   context.tls = client_->speaks_tls();
-  context.upstream = target_->target().authority;
+  context.upstream = group_->authority();
   context.upgrade = traits_.upgrade;
   watch(compiled);
   context.plain_frames = traits_.plain_frames;
@@ -144,7 +143,7 @@ void Session::hold(Duration delay) {
 
 void Session::begin_exchange() {
   state_ = State::kExchange;
-  exchange_.start(traits_, worker_.upstreams, std::move(target_), timeouts_);
+  exchange_.start(traits_, std::exchange(group_, nullptr)->choose(), timeouts_);
 }
 
 // The head has been read for good: what follows it is the body, or the next request.

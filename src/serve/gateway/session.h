@@ -109,7 +109,7 @@ class Session final : public net::Session, public net::Connection::Owner, public
   engine::AnswerHeaders rate_headers_;
   RequestTraits traits_;
   Account account_;
-  UpstreamPtr target_;  // of a request that is held
+  UpstreamGroupPtr group_;  // of the request that is admitted
   Exchange exchange_;
   Tunnel tunnel_;
   std::unique_ptr<WatchedRequest> watched_;  // of a handshake whose messages are limited

@@ -181,19 +181,4 @@ ConnectAttemptPtr Upstream::connect(ConnectAttempt::Owner& owner, std::size_t ma
   return attempt;
 }
 
-// ---- Upstreams
-
-void Upstreams::update(const std::vector<policy::Upstream>& targets) {
-  std::vector<UpstreamPtr> kept;
-  for (const policy::Upstream& target : targets) {
-    const auto same =
-        std::find_if(upstreams_.begin(), upstreams_.end(), [&](const UpstreamPtr& known) {
-          return known->name() == target.address.to_string() && known->target().tls == target.tls;
-        });
-    kept.push_back(same != upstreams_.end() ? *same
-                                            : UpstreamPtr(new Upstream(loop_, target, tls_)));
-  }
-  upstreams_ = std::move(kept);
-}
-
 }  // namespace weir::gateway

@@ -1,5 +1,5 @@
-// Upstream: one service behind the gateway, as one loop sees it: its addresses, and connections
-// that wait for the next request.
+// Upstream: one server behind the gateway, as one loop sees it: its addresses, and connections that
+// wait for the next request.
 //
 // An idle connection is watched: one that the upstream closes, or speaks on unasked, is dropped at
 // once. The newest is used first, so that what is not needed ages and goes.
@@ -114,23 +114,5 @@ class Upstream : public boost::intrusive_ref_counter<Upstream, boost::thread_uns
 };
 
 using UpstreamPtr = boost::intrusive_ptr<Upstream>;
-
-// The upstreams of the policy in force, in turn.
-class Upstreams {
- public:
-  Upstreams(net::Loop& loop, const UpstreamTls& tls) : loop_(loop), tls_(tls) {}
-
-  // Keeps those that stay, with their connections; drops those that are gone.
-  void update(const std::vector<policy::Upstream>& targets);
-  std::size_t size() const { return upstreams_.size(); }
-  // REQUIRES: size() > 0.
-  UpstreamPtr next() { return upstreams_[turn_++ % upstreams_.size()]; }
-
- private:
-  net::Loop& loop_;
-  const UpstreamTls& tls_;
-  std::size_t turn_ = 0;
-  std::vector<UpstreamPtr> upstreams_;
-};
 
 }  // namespace weir::gateway

@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 
@@ -37,10 +38,13 @@ class UpstreamTls {
 
  private:
   static bool wanted(const policy::Gateway& gateway) {
-    for (const policy::Upstream& one : gateway.upstreams) {
-      if (one.tls) return true;
-    }
-    return false;
+    const auto speaks_tls = [](const policy::UpstreamGroup& group) {
+      return std::any_of(group.servers.begin(), group.servers.end(),
+                         [](const policy::Upstream& one) { return one.tls; });
+    };
+    return speaks_tls(gateway.upstream) ||
+           std::any_of(gateway.routes.begin(), gateway.routes.end(),
+                       [&](const policy::Route& route) { return speaks_tls(route.upstream); });
   }
 
   mutable std::mutex mutex_;

@@ -31,7 +31,7 @@ const engine::CompiledPolicy& Worker::compiled() {
     current_ = std::move(now);
     ++generation_;
     const policy::Policy& policy = current_->policy();
-    if (policy.gateway) upstreams.update(policy.gateway->upstreams);
+    if (policy.gateway) upstreams.update(*policy.gateway, policy.paths);
   }
   return *current_;
 }

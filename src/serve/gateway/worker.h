@@ -13,7 +13,7 @@
 #include "engine/decision_timer.h"
 #include "engine/engine.h"
 #include "net/loop.h"
-#include "serve/gateway/upstream.h"
+#include "serve/gateway/upstreams.h"
 
 namespace weir::gateway {
 
@@ -36,8 +36,8 @@ struct Counters {
 
 struct Worker {
   Worker(net::Loop& on, engine::Engine& asks, const Clock& reads, const Counters& counts,
-         const UpstreamTls& tls)
-      : loop(on), engine(asks), clock(reads), counters(counts), upstreams(on, tls) {}
+         UpstreamBoard& board)
+      : loop(on), engine(asks), clock(reads), counters(counts), upstreams(on, board) {}
 
   // The policy in force, with the upstreams brought in line.
   const engine::CompiledPolicy& compiled();

@@ -1,0 +1,32 @@
+// PrintParts: what print.cc is made of that is more than one section's: texts, lists, matches; and
+// where requests go.
+//
+// THREADS: pure functions.
+
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "policy/policy.h"
+
+namespace weir::policy {
+
+// A text in double quotes that reads back as itself.
+std::string text(std::string_view value);
+// The same for keys, where ${ means nothing.
+std::string key_text(std::string_view value);
+
+template <typename Items, typename Print>
+std::string list(const Items& items, Print print) {
+  std::string out = "[";
+  for (const auto& item : items) out += (out.size() > 1 ? ", " : "") + print(item);
+  return out + "]";
+}
+
+// Flow mappings.
+std::string print_match(const Match& value);
+std::string print_upstream(const UpstreamGroup& value);
+std::string print_route(const Route& value);
+
+}  // namespace weir::policy
