@@ -48,7 +48,8 @@ local function answer(i, v)
   if v.kind == 'window' then return v.start, v.finish, v.calls, 0 end
   local first, must = 0, 0
   if v.used > 0 then
-    first = made_at(i, v, math.max(v.used - v.limit, 0) + 1)
+    -- At a limit of 0 nothing is ever left, however many leave.
+    first = made_at(i, v, math.min(math.max(v.used - v.limit, 0) + 1, v.used))
     local leave = v.used + v.cost - v.limit
     if leave > 0 and leave <= v.used then must = made_at(i, v, leave) end
   end

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import subprocess
 
 import harness
 from live import LiveTest
@@ -65,6 +66,30 @@ class Reloading(LiveTest):
             mount.mkdir()
             (mount / "weir.yaml").write_text(self.policy(self.window(quota)))
             self.wait_for_quota(quota)
+
+    def test_a_file_whose_folder_tells_of_no_change_is_looked_at(self):
+        """As on NFS: here because no folder may be watched."""
+        path = self.write("weir.yaml", self.policy(self.window(10)))
+        alone = ["unshare", "--user", "--map-root-user", "sh", "-c",
+                 'echo 0 > /proc/sys/user/max_inotify_watches && exec "$@"', "sh"]
+        if subprocess.run([*alone, "true"], capture_output=True).returncode != 0:
+            self.skipTest("this user may not make a namespace of users")
+        self.start(*alone, harness.WEIR, "serve", "-c", path).wait_until_ready()
+        for quota in (11, 12, 13):
+            self.write("new", self.policy(self.window(quota)))
+            os.rename(self.folder / "new", path)
+            self.wait_for_quota(quota)
+
+    def test_a_file_that_is_mounted_alone_stays_as_it_was_and_a_reload_does_not_help(self):
+        """As by Kubernetes' subPath: the mount holds the old file, whatever takes its name."""
+        source = self.write("source.yaml", self.policy(self.window(10)))
+        os.link(source, self.folder / "weir.yaml")
+        self.weir("serve", "-c", self.folder / "weir.yaml").wait_until_ready()
+        self.write("new", self.policy(self.window(11)))
+        os.rename(self.folder / "new", source)
+        value = self.changed("POST", "/v1/policy:reload")
+        self.assertEqual(value["generation"], 1)
+        self.assertEqual(self.quota(), 10)
 
     def test_a_touch_is_no_reload(self):
         weir = self.serve(self.policy(self.window(10)))

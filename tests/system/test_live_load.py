@@ -127,6 +127,95 @@ class UnderLoad(LiveTest):
         traffic.stop()
         self.assertEqual(traffic.wrong, [])
 
+    def real_calls_are_right(self, store=""):
+        """The same with calls that take, the one after each reload being the one that converts."""
+        numbers = {
+            "token_bucket": "rate: 1/week, burst: {}", "leaky_bucket": "rate: 1/week, queue: {}",
+            "fixed_window": "limit: {}, window: month", "sliding_log": "limit: {}, window: 30d",
+            "sliding_counter": "limit: {}, window: 30d"}
+        buckets = ("token_bucket", "leaky_bucket")
+
+        def limits(size):
+            return "[" + ", ".join(
+                f"{{ name: {name}, match: {{ header.x-a: {name} }}, key: [user], "
+                f"algorithm: {name}, {text.format(size)} }}"
+                for name, text in numbers.items()) + "]"
+
+        def full(name, size):
+            return size + 1 if name == "leaky_bucket" else size
+
+        self.serve(self.policy(limits(20), more=store))
+        used = dict.fromkeys(numbers, 0)
+        left = {name: full(name, 20) for name in numbers}
+        traffic = Traffic(self, self.api, lambda decision: None)
+        for size in (20, 40, 10, 3, 0, 25, 25, 8):
+            self.reload(limits(size), more=store)
+            for name in numbers:
+                # Of a bucket that holds nothing, drained is the same as fresh.
+                if size == 0 and name in buckets:
+                    continue
+                left[name] = min(left[name], full(name, size))
+                for _ in range(3):
+                    room = left[name] if name in buckets else full(name, size) - used[name]
+                    told = self.take(name)
+                    self.assertEqual(told["allowed"], room > 0, (name, size, told))
+                    if told["allowed"]:
+                        used[name] += 1
+                        left[name] -= 1
+                        self.assertEqual(told["remaining"], room - 1, (name, size, told))
+                    else:
+                        self.assertEqual(told["remaining"], 0, (name, size, told))
+        traffic.stop()
+        self.assertEqual(traffic.wrong, [])
+
+    def calls_in_flight_stay_in_flight(self, store=""):
+        """Whatever the new limit is, what has begun is counted until it ends."""
+        def limits(size):
+            return (f"[{{ name: c, key: [user], algorithm: concurrency, limit: {size}, "
+                    "timeout: 1h }]")
+
+        def ids(count):
+            return [told["id"] for told in (self.take("") for _ in range(count))
+                    if told["allowed"]]
+
+        self.serve(self.policy(limits(5), more=store))
+        flying = ids(3)
+        self.assertEqual(len(flying), 3)
+        traffic = Traffic(self, self.api, lambda decision: None)
+        for size, admitted in ((2, 0), (3, 0), (5, 2), (1, 0), (9, 4)):
+            self.reload(limits(size), more=store)
+            more = ids(admitted + 1)
+            self.assertEqual(len(more), admitted, size)
+            flying += more
+        self.reload(limits(2), more=store)
+        while flying:
+            answer = self.call(self.api, "POST", "/v1/release", json.dumps({"id": flying.pop()}))
+            self.assertEqual(answer.status, 200, answer)
+            self.assertEqual(self.take("", cost=0)["remaining"], max(0, 2 - len(flying)))
+        traffic.stop()
+        self.assertEqual(traffic.wrong, [])
+
+    def take(self, name, cost=1):
+        body = json.dumps({"attributes": {"user": "u", "header.x-a": name}, "cost": cost})
+        return json.loads(self.call(self.api, "POST", "/v1/check", body).text)
+
+    def a_drained_key_stays_drained(self, store=""):
+        """A reload of the same numbers refills nothing, whatever else it changes."""
+        drained = "{ name: b, key: [user], algorithm: token_bucket, rate: 10/h, burst: 10 }"
+        other = "{{ name: o, match: {{ method: PUT }}, algorithm: fixed_window, limit: {}, window: 1m }}"
+        self.serve(self.policy(f"[{drained}, {other.format(5)}]", more=store))
+        for _ in range(10):
+            self.assertTrue(self.take("")["allowed"])
+        before = self.take("")
+        self.assertFalse(before["allowed"])
+        for limits in (f"[{drained}, {other.format(5)}]", f"[{drained}, {other.format(6)}]",
+                       f"# a comment\n  [{other.format(6)},\n   {drained}]"):
+            self.reload(limits, more=store)
+            after = self.take("")
+            self.assertFalse(after["allowed"])
+            self.assertLess(after["retry_after"], before["retry_after"])
+            before = after
+
     def ask(self, name, cost):
         body = json.dumps({"attributes": {"user": "u", "header.x-a": name}, "cost": cost})
         return json.loads(self.call(self.api, "POST", "/v1/check", body).text)["remaining"]
@@ -135,8 +224,28 @@ class UnderLoad(LiveTest):
         self.used_stays_used()
 
     def test_what_is_left_or_used_in_redis_survives_other_numbers(self):
-        redis = Redis(self)
-        self.used_stays_used(f"store: {{ url: '{redis.url}', timeout: 5s, on_error: deny }}\n")
+        self.used_stays_used(self.in_redis())
+
+    def test_calls_after_a_reload_are_right_in_memory(self):
+        self.real_calls_are_right()
+
+    def test_calls_after_a_reload_are_right_in_redis(self):
+        self.real_calls_are_right(self.in_redis())
+
+    def test_calls_in_flight_survive_other_numbers_in_memory(self):
+        self.calls_in_flight_stay_in_flight()
+
+    def test_calls_in_flight_survive_other_numbers_in_redis(self):
+        self.calls_in_flight_stay_in_flight(self.in_redis())
+
+    def test_reloads_refill_nothing_in_memory(self):
+        self.a_drained_key_stays_drained()
+
+    def test_reloads_refill_nothing_in_redis(self):
+        self.a_drained_key_stays_drained(self.in_redis())
+
+    def in_redis(self):
+        return f"store: {{ url: '{Redis(self).url}', timeout: 5s, on_error: deny, deny_cache: 0 }}\n"
 
 
 if __name__ == "__main__":

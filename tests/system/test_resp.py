@@ -8,7 +8,7 @@ import sys
 import unittest
 
 sys.path.insert(0, __file__.rsplit("/", 1)[0])
-from harness import PATIENCE, ROOT, SystemTest, free_port, main  # noqa: E402
+from harness import PATIENCE, ROOT, SystemTest, TestClock, free_port, main  # noqa: E402
 
 NODE_MODULES = ROOT / "build" / "node" / "node_modules"
 
@@ -44,6 +44,30 @@ class Resp(SystemTest):
         self.assertEqual(say("WEIR.TAKE", "login", 1, "bob").split()[:3], ["1", "login", "1"])
         self.assertEqual(say("-3", "PING").strip(), "PONG")
         self.assertIn("unknown command", say("GET", "k"))
+
+    @needs("redis-cli")
+    def test_other_numbers_for_a_key_are_judged_by_what_it_has_used(self):
+        port = free_port()
+        clock_path = self.folder / "clock"
+        self.serve(POLICY.format(port=port, more=""), "--test-clock", clock_path)
+        clock = TestClock(clock_path)
+        self.addCleanup(clock.close)
+        clock.set(10 ** 18)
+
+        def throttle(*words):
+            return [int(word) for word in self.run_ok("redis-cli", "-p", port, "CL.THROTTLE",
+                                                      *words).split()]
+
+        for _ in range(30):
+            throttle("k", 59, 60, 60)
+        self.assertEqual([throttle("k", 5, 6, 60) for _ in range(4)],
+                         [[0, 6, 2, -1, 40], [0, 6, 1, -1, 50], [0, 6, 0, -1, 60],
+                          [1, 6, 0, 10, 60]])
+        for _ in range(60):
+            throttle("j", 59, 1, 60)
+        clock.set(10 ** 18 + 1800 * 10 ** 9)
+        # redis-cell would say 1741 and 1800: here nobody waits for longer than a whole bucket takes.
+        self.assertEqual(throttle("j", 59, 60, 60), [1, 60, 0, 1, 60])
 
     @needs("redis-cli")
     def test_redis_cli_logs_in(self):
