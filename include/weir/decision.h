@@ -34,6 +34,8 @@ enum class Reason : std::uint8_t {
   kNone,
   kCostExceedsLimit,    // Outcome::kNever, and the cost is above the quota
   kMissingKey,          // an attribute of the key is missing, and the limit says `missing: deny`
+  kBlocked,             // an entry of `block` refuses the request
+  kBanned,              // it is banned, by the admin API or for too many refusals
   kLimiterUnavailable,  // the store failed, and the limit says `on_error: deny`
 };
 
@@ -84,6 +86,10 @@ constexpr std::string_view to_string(Reason reason) {
       return "cost_exceeds_limit";
     case Reason::kMissingKey:
       return "missing_key";
+    case Reason::kBlocked:
+      return "blocked";
+    case Reason::kBanned:
+      return "banned";
     case Reason::kLimiterUnavailable:
       return "limiter_unavailable";
   }

@@ -81,26 +81,16 @@ void add_attributes(Fields& fields, const engine::Attributes& attributes, bool s
 
 }  // namespace
 
-bool DenialLog::may_write(std::int64_t now_ns, std::uint32_t most) {
-  const std::int64_t second = now_ns / 1'000'000'000;
-  if (second_.exchange(second, std::memory_order_relaxed) != second) {
-    written_.store(0, std::memory_order_relaxed);
-  }
-  if (written_.fetch_add(1, std::memory_order_relaxed) < most) return true;
-  left_out_.fetch_add(1, std::memory_order_relaxed);
-  return false;
-}
-
 void DenialLog::denied(const engine::Attributes& attributes, const engine::Decision& decision) {
   const policy::Policy& policy = decision.policy->policy();
-  if (policy.log.denials == 0 || !may_write(decision.at.steady_ns, policy.log.denials)) return;
+  if (policy.log.denials == 0 || !lines_.take(decision.at.steady_ns, policy.log.denials)) return;
   Fields fields;
   add_limit(fields, engine_, decision, policy.metrics.keys);
   fields.add("source", std::string(to_string(decision.source)));
   if (decision.reason != Reason::kNone)
     fields.add("reason", std::string(to_string(decision.reason)));
   add_attributes(fields, attributes, policy.metrics.keys == policy::KeyForm::kPlain);
-  const std::uint64_t left_out = left_out_.exchange(0, std::memory_order_relaxed);
+  const std::uint64_t left_out = lines_.take_left_out();
   if (left_out > 0) fields.add("left_out", std::to_string(left_out));
   fields.write("refused");
 }

@@ -8,9 +8,7 @@
 
 #pragma once
 
-#include <atomic>
-#include <cstdint>
-
+#include "app/line_budget.h"
 #include "engine/attributes.h"
 #include "engine/engine.h"
 
@@ -24,13 +22,8 @@ class DenialLog {
   void denied(const engine::Attributes& attributes, const engine::Decision& decision);
 
  private:
-  bool may_write(std::int64_t now_ns, std::uint32_t most);
-
   const engine::Engine& engine_;
-  // Relaxed: a line more or less at the turn of a second does no harm.
-  std::atomic<std::int64_t> second_{-1};
-  std::atomic<std::uint32_t> written_{0};
-  std::atomic<std::uint64_t> left_out_{0};
+  LineBudget lines_;
 };
 
 }  // namespace weir::app

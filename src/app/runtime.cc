@@ -55,6 +55,10 @@ Result<std::unique_ptr<Runtime>> Runtime::open(policy::Policy policy, const Serv
                                          const engine::Decision& decision) {
         log->denied(attributes, decision);
       });
+  runtime->ban_log_ =
+      std::make_unique<BanLog>(*runtime->engine_, *runtime->clock_, runtime->registry_);
+  runtime->engine_->bans().on_ban(
+      [log = runtime->ban_log_.get()](const engine::Banned& banned) { log->begun(banned); });
   auto prepared = runtime->prepare(std::move(policy));
   if (!prepared) return prepared.error();
   set_log((*prepared)->policy().log);

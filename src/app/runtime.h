@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/ban_log.h"
 #include "app/command_line.h"
 #include "app/denial_log.h"
 #include "app/hand_over.h"
@@ -62,6 +63,7 @@ class Runtime {
   const Clock& clock() const { return *clock_; }
   metrics::Registry& registry() { return registry_; }
   const engine::Engine& engine() const { return *engine_; }
+  engine::BanBook& bans() { return engine_->bans(); }
 
  private:
   Runtime(const ServeOptions& options, admin::Control& control);
@@ -95,6 +97,7 @@ class Runtime {
   std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<engine::Adhoc> adhoc_;
   std::unique_ptr<DenialLog> denial_log_;
+  std::unique_ptr<BanLog> ban_log_;
   std::unique_ptr<admin::Admin> admin_;
   std::unique_ptr<Listeners> listeners_;
   std::unique_ptr<Listeners::Opened> opened_;  // until start()

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "app/flag_policy.h"
+#include "app/fleet_bans.h"
 #include "app/listen_options.h"
 #include "app/live/files_watch.h"
 #include "app/live/live_policy.h"
@@ -43,6 +44,14 @@ int fail(const Error& error) {
   return error.code == ErrorCode::kInvalid ? kExitUsage : kExitFailed;
 }
 
+// Where a fleet shares its bans; null where counters are in memory.
+Result<std::unique_ptr<FleetBans>> open_bans(Runtime& runtime, net::Loop& control) {
+  const auto current = runtime.engine().current();
+  const policy::Store& store = current->policy().store;
+  if (store.in_memory()) return std::unique_ptr<FleetBans>();
+  return FleetBans::open(control, store, runtime.bans(), runtime.clock());
+}
+
 // Until a signal ends it. This thread carries the control loop: what it does there, such as loading
 // a policy, no request waits for.
 int serve(Runtime& runtime, LivePolicy& live, net::Loop& control) {
@@ -57,9 +66,19 @@ int serve(Runtime& runtime, LivePolicy& live, net::Loop& control) {
     const auto current = runtime.engine().current();
     certificates.watch(tls_files_of(current->policy()));
   };
+  auto bans = open_bans(runtime, control);
+  if (!bans) return fail(bans.error());
+  const auto follow_bans = [&] {
+    const auto current = runtime.engine().current();
+    if (*bans) (*bans)->follow(current->policy());
+  };
+  follow_bans();
   live.start({runtime.clock(), runtime.registry(), runtime.engine(), [&](policy::Policy policy) {
                 Result<bool> installed = runtime.install(std::move(policy));
-                if (installed) watch_certificates();
+                if (installed) {
+                  watch_certificates();
+                  follow_bans();
+                }
                 return installed;
               }});
   watch_certificates();

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 constexpr int kUnavailable = 503;
+constexpr int kForbidden = 403;
 constexpr std::uint64_t kUnavailableRetrySeconds = 1;  // the store is probed that often
 
 constexpr AnswerHeaders::Name kLimitName{"X-RateLimit-Limit", "x-ratelimit-limit"};
@@ -64,8 +65,8 @@ Duration jitter_of(const Decision& decision) {
   return Duration(static_cast<std::int64_t>(share >> 64));
 }
 
-std::uint64_t wait_seconds(const Decision& decision, const Verdict& verdict) {
-  return std::max<std::uint64_t>(ceil_seconds(verdict.retry_after + jitter_of(decision)), 1);
+std::uint64_t wait_seconds(const Decision& decision, Duration wait) {
+  return std::max<std::uint64_t>(ceil_seconds(wait + jitter_of(decision)), 1);
 }
 
 // Unix seconds of the moment `after` the decision, rounded up; 0 for one before 1970.
@@ -107,7 +108,7 @@ void append_state_item(HeaderText& out, const Decision& decision, const LimitDec
   out += '"';
   append_integer_parameter(out, "r", verdict.remaining);
   if (has_wait(verdict)) {
-    append_integer_parameter(out, "t", wait_seconds(decision, verdict));
+    append_integer_parameter(out, "t", wait_seconds(decision, verdict.retry_after));
     return;
   }
   const bool grows = verdict.remaining < verdict.quota && verdict.next_after > Duration{0} &&
@@ -132,6 +133,10 @@ void append_message(Piece& out, const Decision& decision,
     out += "the rate limiter cannot decide now";
   } else if (decision.reason == Reason::kCostExceedsLimit) {
     out += "the request costs more than the limit can ever hold";
+  } else if (decision.reason == Reason::kBlocked) {
+    out += "the request is blocked";
+  } else if (decision.reason == Reason::kBanned) {
+    out += "the client is banned";
   } else if (decision.reason == Reason::kMissingKey) {
     out += "the request lacks what the limit counts by";
   } else if (named != nullptr && algorithm_of(*named->numbers) == Algorithm::kConcurrency) {
@@ -158,6 +163,17 @@ void add_exact_seconds(Text& out, Duration duration) {
   while (digits[size - 1] == '0') --size;
   digits[0] = '.';
   out += std::string_view(digits, size);
+}
+
+// Of a refusal that no limit made: blocked, banned, or more counters than can be asked at once.
+void append_wait_alone(VerdictText& out, const Decision& decision) {
+  out += ",\"quota\":null,\"remaining\":null,\"retry_after\":";
+  if (decision.ban_left > Duration{0}) {
+    add_exact_seconds(out, decision.ban_left);
+  } else {
+    out += "null";
+  }
+  out += ",\"reset_after\":0";
 }
 
 // `"quota":5,"remaining":0,"retry_after":9.4,...`: what the whole decision and each limit show.
@@ -212,15 +228,17 @@ void append_limit_json(Piece& out, const LimitDecision& one, std::string_view ve
 
 int refusal_status(const Decision& decision) {
   if (decision.reason == Reason::kLimiterUnavailable) return kUnavailable;
+  if (decision.reason == Reason::kBlocked) return kForbidden;
   return response_of(decision).status;
 }
 
 std::optional<std::uint64_t> retry_after_seconds(const Decision& decision) {
   if (decision.allowed) return std::nullopt;
   if (decision.reason == Reason::kLimiterUnavailable) return kUnavailableRetrySeconds;
+  if (decision.ban_left > Duration{0}) return wait_seconds(decision, decision.ban_left);
   const LimitDecision* named = decision.named_limit();
   if (named == nullptr || !has_wait(named->verdict)) return std::nullopt;
-  return wait_seconds(decision, named->verdict);
+  return wait_seconds(decision, named->verdict.retry_after);
 }
 
 // Puts all lines together before they go into the buffer. WHY names as template arguments: then
@@ -342,13 +360,18 @@ bool is_rate_limit_header(std::string_view name) {
          (starts(kBare) && (name.size() == kBare.size() || name[kBare.size()] == '-'));
 }
 
+std::string_view refusal_code(const Decision& decision) {
+  if (decision.reason == Reason::kLimiterUnavailable) return "LIMITER_UNAVAILABLE";
+  return decision.reason == Reason::kBlocked ? "BLOCKED" : "RATE_LIMITED";
+}
+
 void append_refusal_body(const Decision& decision, std::string& out) {
   WEIR_CHECK(!decision.allowed, "only a refused request is told that it was");
   const bool unavailable = decision.reason == Reason::kLimiterUnavailable;
   const auto retry_after = retry_after_seconds(decision);
   Piece body;
   body += "{\"code\":\"";
-  body += unavailable ? "LIMITER_UNAVAILABLE" : "RATE_LIMITED";
+  body += refusal_code(decision);
   body += "\",\"message\":\"";
   append_message(body, decision, retry_after);
   body += "\",\"limit\":";
@@ -373,7 +396,11 @@ void append_exact_seconds(std::string& out, Duration duration) {
 void append_check_json(const Decision& decision, std::string_view id, std::string& out) {
   const LimitDecision* const named = decision.named_limit();
   VerdictText named_verdict;
-  append_verdict(named_verdict, named);
+  if (!decision.allowed && named == nullptr) {
+    append_wait_alone(named_verdict, decision);
+  } else {
+    append_verdict(named_verdict, named);
+  }
   Piece head;
   head += "{\"allowed\":";
   head += decision.allowed ? "true" : "false";

@@ -19,8 +19,12 @@
 
 namespace weir::engine {
 
-// The status of a refused request: 503 when the limiter could not decide, else the policy's.
+// The status of a refused request: 503 when the limiter could not decide, 403 where it is blocked,
+// else the policy's.
 int refusal_status(const Decision& decision);
+
+// "RATE_LIMITED", "BLOCKED" or "LIMITER_UNAVAILABLE". REQUIRES: !decision.allowed.
+std::string_view refusal_code(const Decision& decision);
 
 // What Retry-After says: whole seconds, at least 1, with the policy's jitter. Nothing for an
 // admitted request, and where no wait helps or its length is not known.

@@ -1,5 +1,6 @@
 #include "engine/by_name.h"
 
+#include "engine/ban_book.h"
 #include "engine/engine.h"
 
 namespace weir::engine {
@@ -54,12 +55,26 @@ Result<NamedKey> find_key(const CompiledPolicy& policy, std::string_view name,
   return named;
 }
 
-Result<bool> Engine::reset(std::string_view name, const std::vector<std::string>& values) {
+Result<bool> Engine::lift_ban(std::string_view name, const std::vector<std::string>& values,
+                              Instant now) {
+  const auto policy = current();
+  const auto found = find_key(*policy, name, values);
+  if (!found) return found.error();
+  bool banned = false;
+  for (const std::string& key : found->keys) banned = bans_->lift(name, key, now) || banned;
+  return banned;
+}
+
+Result<bool> Engine::reset(std::string_view name, const std::vector<std::string>& values,
+                           Instant now) {
   const auto policy = current();
   const auto found = find_key(*policy, name, values);
   if (!found) return found.error();
   const auto charges = charges_of(*found, 0);
   if (!charges.empty()) store_.reset(charges);
+  if (found->limit->written().ban) {
+    for (const std::string& key : found->keys) bans_->lift(name, key, now);
+  }
   return true;
 }
 

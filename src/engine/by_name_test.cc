@@ -20,7 +20,7 @@ TEST_F(ByName, ALimitIsTakenByItsNameAndSharesItsCountersWithRequests) {
   EXPECT_FALSE(answer.allowed);
   ASSERT_TRUE(engine_.refund("login", {"bob"}, now_, 1));
   EXPECT_EQ(fates({{"user", "bob"}}, 2), "AD");
-  ASSERT_TRUE(engine_.reset("login", {"bob"}));
+  ASSERT_TRUE(engine_.reset("login", {"bob"}, now_));
   EXPECT_EQ(fates({{"user", "bob"}}, 3), "AAD");
 }
 
@@ -29,7 +29,7 @@ TEST_F(ByName, AnUnknownLimitOrAWrongNumberOfValuesIsAnError) {
   const auto told = [](Decision) { ADD_FAILURE(); };
   EXPECT_EQ(engine_.take("other", {"bob"}, now_, 1, told).error().code, ErrorCode::kNotFound);
   EXPECT_EQ(engine_.take("login", {}, now_, 1, told).error().code, ErrorCode::kInvalid);
-  EXPECT_EQ(engine_.reset("login", {"a", "b"}).error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(engine_.reset("login", {"a", "b"}, now_).error().code, ErrorCode::kInvalid);
 }
 
 TEST_F(ByName, ARefundOfADecisionGivesBackEveryLimitItCharged) {

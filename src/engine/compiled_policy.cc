@@ -77,6 +77,7 @@ Result<CompiledLimit> CompiledLimit::make(const policy::Limit& limit, const poli
   CompiledLimit compiled;
   if (metrics != nullptr) compiled.counting_ = metrics->of(limit.name);
   compiled.written_ = &limit;
+  compiled.shadow_ = limit.mode == policy::Mode::kShadow || policy.mode == policy::Mode::kShadow;
   if (limit.match) compiled.match_ = Matcher(*limit.match, policy.paths);
   compiled.for_messages_ = compiled.match_.names_message();
   for (const policy::Match& except : limit.except) {
@@ -198,6 +199,10 @@ Result<std::shared_ptr<const CompiledPolicy>> CompiledPolicy::make(policy::Polic
     compiled->exempts_.emplace_back(exempt, compiled->policy_.paths);
     compiled->exempt_index_.add(compiled->exempts_.back());
   }
+  for (const policy::Block& block : compiled->policy_.block) {
+    compiled->blocks_.emplace_back(block.match, compiled->policy_.paths);
+    compiled->block_index_.add(compiled->blocks_.back());
+  }
   return std::shared_ptr<const CompiledPolicy>(std::move(compiled));
 }
 
@@ -214,10 +219,29 @@ bool CompiledPolicy::is_exempt(RequestView& request) const {
                      [&](EntryId id) { return exempts_[id].matches(request, Readings::kAll); });
 }
 
+const policy::Block* CompiledPolicy::find_block(RequestView& request, Instant now,
+                                                std::vector<EntryId>& scratch) const {
+  if (blocks_.empty() || policy_.mode == policy::Mode::kShadow) return nullptr;
+  block_index_.find(request, scratch);
+  const policy::Block* found = nullptr;
+  for (const EntryId id : scratch) {
+    const policy::Block& block = policy_.block[id];
+    const bool over = block.until_ns && *block.until_ns <= now.wall_ns;
+    if (over || !blocks_[id].matches(request, Readings::kAny)) continue;
+    found = &block;
+    break;
+  }
+  scratch.clear();
+  return found;
+}
+
 bool CompiledPolicy::limits_messages(RequestView& handshake) const {
-  return policy_.enabled && !is_exempt(handshake) &&
-         std::any_of(limits_.begin(), limits_.end(), [&](const CompiledLimit& limit) {
-           return limit.may_apply_to_messages(handshake);
+  if (!policy_.enabled || is_exempt(handshake)) return false;
+  return std::any_of(
+             limits_.begin(), limits_.end(),
+             [&](const CompiledLimit& limit) { return limit.may_apply_to_messages(handshake); }) ||
+         std::any_of(blocks_.begin(), blocks_.end(), [&](const Matcher& block) {
+           return block.names_message() && block.matches_connection(handshake);
          });
 }
 

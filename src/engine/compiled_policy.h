@@ -78,7 +78,7 @@ class CompiledLimit {
   const Matcher& matcher() const { return match_; }
   const std::vector<Matcher>& excepts() const { return excepts_; }
   const KeySpec& key() const { return key_; }
-  bool shadow() const { return written_->mode == policy::Mode::kShadow; }
+  bool shadow() const { return shadow_; }  // by its own mode, or by that of the whole policy
   bool for_messages() const { return for_messages_; }
   bool counts_calls_in_flight() const;
   // Where what this limit says is counted; null where nobody counts.
@@ -93,6 +93,7 @@ class CompiledLimit {
   std::vector<Matcher> excepts_;
   KeySpec key_;
   bool for_messages_ = false;
+  bool shadow_ = false;
   const LimitCounters* counting_ = nullptr;
   CounterSet base_;
   StringMap<CounterSet> tiers_;
@@ -114,6 +115,10 @@ class CompiledPolicy {
   }
 
   bool is_exempt(RequestView& request) const;
+  // The entry of `block` that refuses the request, or null; none does in a policy of mode shadow.
+  // `scratch` is used, and left empty.
+  const policy::Block* find_block(RequestView& request, Instant now,
+                                  std::vector<EntryId>& scratch) const;
 
   // What is read of messages.
   const MessageSchema& messages() const { return messages_; }
@@ -134,6 +139,8 @@ class CompiledPolicy {
   StringMap<EntryId> by_name_;
   std::vector<Matcher> exempts_;
   MatchIndex exempt_index_;
+  std::vector<Matcher> blocks_;
+  MatchIndex block_index_;
 };
 
 }  // namespace weir::engine

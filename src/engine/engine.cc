@@ -3,10 +3,12 @@
 #include <utility>
 
 #include "base/check.h"
+#include "engine/ban_book.h"
 #include "engine/by_name.h"
 #include "engine/compiled_policy.h"
 #include "engine/judge.h"
 #include "engine/local_share.h"
+#include "engine/metrics.h"
 #include "engine/pending.h"
 #include "engine/receipt_id.h"
 
@@ -19,10 +21,18 @@ using store::Charge;
 constexpr std::size_t kKeyBytes = 120;  // room for the keys of most requests
 constexpr std::size_t kMaxKeptKeyBytes = 4096;
 
+// Whether the key is banned. A peek is none of a ban's business.
+void look_for_ban(const BanBook& bans, Met& met, const Pending& pending) {
+  const policy::Limit& limit = met.limit->written();
+  if (!limit.ban || met.missing_key || met.cost == 0 || met.limit->shadow()) return;
+  const std::string_view key(pending.decision.keys);
+  met.ban_left = bans.left(limit.name, key.substr(met.key_begin, met.key_size), pending.now);
+}
+
 // Meets one limit: its key, its numbers, its cost. Nothing is added when the request lacks the key
 // and the limit skips such requests.
 void meet(const CompiledLimit& limit, RequestView& request, std::optional<std::uint64_t> cost,
-          Pending& pending) {
+          const BanBook& bans, Pending& pending) {
   std::string& keys = pending.decision.keys;
   const std::size_t begin = keys.size();
   const policy::Missing missing = limit.written().missing;
@@ -37,18 +47,19 @@ void meet(const CompiledLimit& limit, RequestView& request, std::optional<std::u
   met.counters = &limit.counters(request, std::string_view(keys).substr(begin));
   met.cost = cost ? *cost : limit.cost(request);
   met.missing_key = lacks_key;
+  look_for_ban(bans, met, pending);
   pending.met.push_back(met);
 }
 
 void meet_all(const CompiledPolicy& policy, RequestView& request, std::optional<std::uint64_t> cost,
-              Pending& pending) {
+              const BanBook& bans, Pending& pending) {
   policy.find_candidates(request, pending.candidates);
   const bool message = request.is_message();
   for (const EntryId id : pending.candidates) {
     const CompiledLimit& limit = policy.limits()[id];
     if (limit.for_messages() != message || !limit.applies(request)) continue;
     if (!request.can_release() && limit.counts_calls_in_flight()) continue;
-    meet(limit, request, cost, pending);
+    meet(limit, request, cost, bans, pending);
   }
 }
 
@@ -57,7 +68,7 @@ void add_charges(Pending& pending) {
   const std::string_view keys = pending.decision.keys;
   for (Met& met : pending.met) {
     met.first = static_cast<std::uint32_t>(pending.charges.size());
-    if (met.missing_key) continue;
+    if (met.refused()) continue;
     for (const Counter& counter : *met.counters) {
       if (is_unlimited(counter)) continue;
       Charge charge;
@@ -85,6 +96,12 @@ void refund_charged(store::Store& store, const Pending& pending, Instant charged
   if (!charged.empty()) store.refund(charged, pending.now);
 }
 
+void set_blocked(const policy::Block& block, Decision& decision) {
+  decision.allowed = false;
+  decision.reason = block.ban ? Reason::kBanned : Reason::kBlocked;
+  if (block.until_ns) decision.ban_left = Duration(*block.until_ns - decision.at.wall_ns);
+}
+
 // Requests that no store is asked about.
 void answer_at_once(std::unique_ptr<Pending> pending) {
   pending->done(std::move(pending->decision));
@@ -92,15 +109,15 @@ void answer_at_once(std::unique_ptr<Pending> pending) {
 }
 
 // Whether an enforcing limit refuses before the store is asked: then nothing is charged.
-bool lacks_a_key(const Pending& pending) {
+bool is_refused(const Pending& pending) {
   for (const Met& met : pending.met) {
-    if (met.missing_key && !met.limit->shadow()) return true;
+    if (met.refused() && !met.limit->shadow()) return true;
   }
   return false;
 }
 
-void keep_missing_keys_only(Pending& pending) {
-  std::erase_if(pending.met, [](const Met& met) { return !met.missing_key; });
+void keep_refusing_only(Pending& pending) {
+  std::erase_if(pending.met, [](const Met& met) { return !met.refused(); });
 }
 
 }  // namespace
@@ -119,7 +136,8 @@ Engine::Engine(store::Store& store, metrics::Registry* registry)
     : store_(store),
       metrics_(registry == nullptr ? nullptr : Metrics::make(*registry)),
       local_(std::make_unique<LocalShare>()),
-      ids_(std::make_unique<ReceiptIds>()) {}
+      ids_(std::make_unique<ReceiptIds>()),
+      bans_(std::make_unique<BanBook>()) {}
 Engine::~Engine() = default;
 
 Result<std::shared_ptr<const CompiledPolicy>> Engine::prepare(policy::Policy policy) const {
@@ -165,9 +183,16 @@ void Engine::decide(const Attributes& attributes, Instant now, std::optional<std
     answer_at_once(std::move(pending));
     return;
   }
+  if (const policy::Block* block = policy.find_block(request, now, pending->candidates)) {
+    set_blocked(*block, decision);
+    if (metrics_) metrics_->count_blocked(decision.reason);
+    if (denied_) denied_(attributes, decision);
+    answer_at_once(std::move(pending));
+    return;
+  }
   decision.keys.reserve(kKeyBytes);
-  meet_all(policy, request, cost, *pending);
-  if (lacks_a_key(*pending)) keep_missing_keys_only(*pending);
+  meet_all(policy, request, cost, *bans_, *pending);
+  if (is_refused(*pending)) keep_refusing_only(*pending);
   add_charges(*pending);
   ask(std::move(pending));
 }
@@ -204,7 +229,7 @@ void Engine::stand_in(const Charge& charge, Instant now, Answer& answer) {
 // `admission`: what the store said of the charges whose outcome is known.
 void Engine::finish(std::unique_ptr<Pending> pending, store::Admission admission) {
   local_->answer(*pending);
-  judge(*pending);
+  judge(*pending, *bans_);
   Decision& decision = pending->decision;
   decision.at = admission.at;
   if (metrics_) count(*pending, decision);
@@ -248,6 +273,7 @@ Result<bool> Engine::take(std::string_view name, const std::vector<std::string>&
   met.key_size = static_cast<std::uint32_t>(pending->decision.keys.size());
   met.counters = &found->counters(found->keys.front());
   met.cost = cost;
+  look_for_ban(*bans_, met, *pending);
   pending->met.push_back(met);
   add_charges(*pending);
   ask(std::move(pending));

@@ -26,6 +26,7 @@
 
 namespace weir::engine {
 
+class BanBook;         // ban_book.h
 struct Pending;        // pending.h
 class CompiledPolicy;  // compiled_policy.h
 class LocalShare;      // local_share.h
@@ -66,10 +67,11 @@ struct Decision {
   Reason reason = Reason::kNone;
   Source source = Source::kMemory;
   std::vector<LimitDecision> limits;  // every limit met, in file order, shadow ones included
-  Duration delay{0};                  // how long to hold an admitted request
-  Instant at;                         // when the store decided; durations count from here
-  Instant local_at;  // when this instance decided by its own share, where the store failed
-  std::string keys;  // of the limits met, one after the other (engine/key.h)
+  Duration ban_left{0};  // of a ban that no limit made: how long it still holds; 0: not known
+  Duration delay{0};     // how long to hold an admitted request
+  Instant at;            // when the store decided; durations count from here
+  Instant local_at;      // when this instance decided by its own share, where the store failed
+  std::string keys;      // of the limits met, one after the other (engine/key.h)
   std::shared_ptr<const CompiledPolicy> policy;  // keeps the views above alive
 
   // Forgets all, keeps the memory of `limits` and of keys of a usual length.
@@ -134,9 +136,15 @@ class Engine {
   // stays unknown, and its source and verdict say whether the call is let through.
   void stand_in(const store::Charge& charge, Instant now, store::Answer& answer);
 
-  // Forgets the counters of one key of a limit, or gives back `cost` to them, clamped at full.
-  // ERRORS: as take().
-  Result<bool> reset(std::string_view name, const std::vector<std::string>& values);
+  // Keys that limits have refused too often.
+  BanBook& bans() { return *bans_; }
+  const BanBook& bans() const { return *bans_; }
+  // Lifts the ban of one key of a limit. False: it was not banned here. ERRORS: as take().
+  Result<bool> lift_ban(std::string_view name, const std::vector<std::string>& values, Instant now);
+
+  // Forgets the counters of one key of a limit, and its ban, or gives back `cost` to them, clamped
+  // at full. ERRORS: as take().
+  Result<bool> reset(std::string_view name, const std::vector<std::string>& values, Instant now);
   Result<bool> refund(std::string_view name, const std::vector<std::string>& values, Instant now,
                       std::uint64_t cost);
 
@@ -182,6 +190,7 @@ class Engine {
   Denied denied_;
   std::unique_ptr<LocalShare> local_;
   std::unique_ptr<ReceiptIds> ids_;
+  std::unique_ptr<BanBook> bans_;
   std::atomic<std::shared_ptr<const CompiledPolicy>> current_;
 };
 

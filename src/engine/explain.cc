@@ -5,6 +5,7 @@
 
 #include "engine/request_view.h"
 #include "policy/format.h"
+#include "policy/value_list.h"
 
 namespace weir::engine {
 namespace {
@@ -27,6 +28,7 @@ std::string found(const policy::Attribute& attribute, RequestView& request) {
 }
 
 std::string wanted(const policy::Pattern& pattern) {
+  if (pattern.list() != nullptr) return "what " + pattern.list()->file() + " lists";
   std::string out;
   for (const policy::Pattern::Alternative& alternative : pattern.alternatives()) {
     if (!out.empty()) out += " or ";
@@ -166,6 +168,12 @@ std::string explain(const CompiledPolicy& policy, const Attributes& request) {
   if (!policy.policy().enabled) return "nothing is limited: enabled is false\n";
   RequestView view(request, policy.policy().paths);
   if (policy.is_exempt(view)) return "nothing is limited: the request is exempt\n";
+  std::vector<EntryId> scratch;
+  // What is written holds for ever, so that the moment does not matter.
+  if (const policy::Block* block = policy.find_block(view, Instant{}, scratch)) {
+    const auto place = block - policy.policy().block.data() + 1;
+    return "refused: entry " + std::to_string(place) + " of block meets the request\n";
+  }
   std::string out;
   for (const CompiledLimit& limit : policy.limits()) {
     out += limit.written().name + ": " + explain_limit(limit, view) + '\n';

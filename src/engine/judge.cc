@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/ban_book.h"
 #include "engine/naming.h"
 
 namespace weir::engine {
@@ -40,11 +41,25 @@ void set_failed(LimitDecision& one, policy::OnError mode) {
   one.reason = deny ? Reason::kLimiterUnavailable : Reason::kNone;
 }
 
+void set_banned(LimitDecision& one, Duration left) {
+  one.verdict.outcome = Outcome::kDenied;
+  one.verdict.retry_known = true;
+  one.verdict.retry_after = std::max(one.verdict.retry_after, left);
+  one.verdict.reset_after = std::max(one.verdict.reset_after, left);
+  one.verdict.next_after = one.verdict.retry_after;
+  one.reason = Reason::kBanned;
+}
+
 // The limit's own verdict: of its pairs of numbers, the one that naming.h names.
 LimitDecision judge_limit(const Pending& pending, const Met& met) {
   LimitDecision one = describe(met);
   if (met.missing_key) {
     set_missing_key(one);
+    return one;
+  }
+  if (met.ban_left > Duration{0}) {
+    one.verdict.quota = met.counters->front().rule.quota();
+    set_banned(one, met.ban_left);
     return one;
   }
   if (met.count == 0) {  // unlimited
@@ -117,13 +132,33 @@ void conclude(Decision& decision) {
   }
 }
 
+// Refusals that a ban follows from: those that waiting would have mended.
+bool is_banned_for(const LimitDecision& one) {
+  return one.limit->ban && !one.shadow && is_definite_denial(one) && one.reason == Reason::kNone &&
+         one.cost > 0;
+}
+
+// Counts what the limits with a `ban` refuse. Whether a ban has begun.
+bool count_refusals(Decision& decision, Instant now, BanBook& bans) {
+  bool begun = false;
+  for (LimitDecision& one : decision.limits) {
+    if (!is_banned_for(one)) continue;
+    const Duration left = bans.refused(one.name, *one.limit->ban, decision.key_of(one), now);
+    if (left <= Duration{0}) continue;
+    set_banned(one, left);
+    begun = true;
+  }
+  return begun;
+}
+
 }  // namespace
 
-void judge(Pending& pending) {
+void judge(Pending& pending, BanBook& bans) {
   Decision& decision = pending.decision;
   decision.limits.reserve(pending.met.size());
   for (const Met& met : pending.met) decision.limits.push_back(judge_limit(pending, met));
   conclude(decision);
+  if (!decision.allowed && count_refusals(decision, pending.now, bans)) conclude(decision);
 }
 
 }  // namespace weir::engine

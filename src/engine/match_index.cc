@@ -20,6 +20,7 @@ bool all_of_kind(const Pattern& pattern, std::initializer_list<Pattern::Kind> ki
 
 // How well a condition narrows the entries down; 0: it cannot be filed under.
 int usefulness(const Condition& condition) {
+  if (condition.pattern.list() != nullptr) return 0;
   switch (condition.attribute.kind) {
     case Kind::kPath:
       return all_of_kind(condition.pattern, {Pattern::Kind::kExact, Pattern::Kind::kPath}) ? 3 : 0;

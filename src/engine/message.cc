@@ -45,6 +45,8 @@ std::string_view text_of(const Decision& decision) {
     return "the message costs more than the limit can ever hold";
   }
   if (decision.reason == Reason::kMissingKey) return "the message lacks what the limit counts by";
+  if (decision.reason == Reason::kBlocked) return "blocked";
+  if (decision.reason == Reason::kBanned) return "banned";
   return "rate limited";
 }
 
@@ -55,6 +57,7 @@ MessageSchema::MessageSchema(const policy::Policy& policy)
   Pointers pointers(pointers_);
   for (const policy::Limit& limit : policy.limits) pointers.add(limit);
   for (const policy::Match& exempt : policy.exempt) pointers.add(exempt);
+  for (const policy::Block& block : policy.block) pointers.add(block.match);
   fields_ = JsonFields(pointers_);
 }
 
@@ -96,7 +99,7 @@ void append_message_refusal(const Decision& decision, std::string_view request_i
   const bool unavailable = decision.reason == Reason::kLimiterUnavailable;
   const auto retry_after = retry_after_seconds(decision);
   out += R"({"type":"error","code":")";
-  out += unavailable ? "LIMITER_UNAVAILABLE" : "RATE_LIMITED";
+  out += refusal_code(decision);
   out += R"(","request_id":)";
   out += request_id;
   out += R"(,"message":")";

@@ -172,6 +172,9 @@ std::shared_ptr<Metrics> Metrics::make(metrics::Registry& registry) {
                          if (made->denied_keys().any())
                            out.gauge({}, double(made->denied_keys().error()));
                        });
+  constexpr const char* kBlocked = "Requests that were refused before any limit was asked.";
+  made->blocked_ = registry.counter("weir_blocked_total", kBlocked, {{"reason", "blocked"}});
+  made->banned_ = registry.counter("weir_blocked_total", kBlocked, {{"reason", "banned"}});
   return made;
 }
 

@@ -74,6 +74,11 @@ class Metrics {
   // Of this limit, where it has been met with.
   const LimitCounters* find(std::string_view limit) const;
 
+  // REQUIRES: the reason is kBlocked or kBanned.
+  void count_blocked(Reason reason) const {
+    (reason == Reason::kBlocked ? blocked_ : banned_).add();
+  }
+
   DeniedKeys& denied_keys() { return denied_keys_; }
   const DeniedKeys& denied_keys() const { return denied_keys_; }
 
@@ -90,6 +95,8 @@ class Metrics {
   mutable std::mutex mutex_;  // of the map, never of what it holds
   std::map<std::string, std::unique_ptr<LimitCounters>, std::less<>> limits_;
   DeniedKeys denied_keys_;
+  metrics::Counter blocked_;
+  metrics::Counter banned_;
 };
 
 }  // namespace weir::engine

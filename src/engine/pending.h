@@ -24,6 +24,10 @@ struct Met {
   std::uint32_t key_size = 0;
   std::uint64_t cost = 1;
   bool missing_key = false;  // and the limit says `missing: deny`
+  Duration ban_left{0};      // the key is banned for so long
+
+  // Whether the limit says no by itself, so that the store is not asked.
+  bool refused() const { return missing_key || ban_left > Duration{0}; }
 };
 
 // Everything that lives from the question to the answer. Reused by its thread, so that a decision

@@ -220,6 +220,9 @@ ChangedLimit change_limit(const Policy& policy, const Node& tree, std::size_t pl
   const Limit& written = policy.limits[place];
   ChangedLimit out;
   Entries entries = tree.find("limits")->value->items[place]->entries;
+  // What no change touches is taken over as it was read: it may be long, or stand in files.
+  std::erase_if(entries,
+                [](const Entry& entry) { return entry.key == "match" || entry.key == "except"; });
   set_fields(entries, change.fields, out.mistakes);
   set_overrides(entries, change, written, policy.identity, out.mistakes);
 
@@ -230,6 +233,8 @@ ChangedLimit change_limit(const Policy& policy, const Node& tree, std::size_t pl
   const Scope scope{policy.attributes, policy.identity};
   Limit limit;
   read_limit(reader, Entry{"limits", {}, mapping_of(std::move(entries))}, scope, limit);
+  limit.match = written.match;
+  limit.except = written.except;
   take_messages(mistakes, out.mistakes);
   if (out.mistakes.empty()) out.limit = std::move(limit);
   return out;
@@ -242,13 +247,15 @@ std::vector<std::string> change_policy(Policy& policy, const json::object& field
   Diagnostics doubts(source);
   Reader reader(source, mistakes, doubts);
   bool enabled = policy.enabled;
-  bool shadow = false;
+  Mode mode = policy.mode;
   for (const auto& [name, value] : fields) {
     const Entry entry{std::string(name), {}, to_node(value)};
     if (entry.key == "enabled") {
       read_bool(reader, entry, enabled);
     } else if (entry.key == "mode") {
-      shadow = read_word(reader, entry, {"enforce", "shadow"}) == 1;
+      if (const int word = read_word(reader, entry, {"enforce", "shadow"}); word >= 0) {
+        mode = word == 1 ? Mode::kShadow : Mode::kEnforce;
+      }
     } else {
       out.push_back(entry.key + " cannot be changed here: there are enabled and mode");
     }
@@ -256,9 +263,7 @@ std::vector<std::string> change_policy(Policy& policy, const json::object& field
   take_messages(mistakes, out);
   if (!out.empty()) return out;
   policy.enabled = enabled;
-  for (Limit& limit : policy.limits) {
-    if (shadow) limit.mode = Mode::kShadow;
-  }
+  policy.mode = mode;
   return out;
 }
 
@@ -269,7 +274,8 @@ std::optional<Match> read_meant(const Policy& policy, const json::object& fields
   Diagnostics doubts(source);
   Reader reader(source, found, doubts);
   const Entry entry{"match", {}, to_mapping(fields)};
-  auto match = read_match(reader, entry, Scope{policy.attributes, policy.identity});
+  auto match = read_match(reader, entry,
+                          Scope{policy.attributes, policy.identity, /*may_read_files=*/false});
   const std::size_t before = mistakes.size();
   take_messages(found, mistakes);
   if (mistakes.size() > before) return std::nullopt;

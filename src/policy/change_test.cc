@@ -139,7 +139,10 @@ TEST(ChangePolicy, SwitchesEverythingToShadowOrOff) {
   Policy policy;
   policy.limits.emplace_back();
   EXPECT_EQ(change_policy(policy, parse_json(R"({"mode":"shadow"})")->get_object()), Lines{});
-  EXPECT_EQ(policy.limits[0].mode, Mode::kShadow);
+  EXPECT_EQ(policy.mode, Mode::kShadow);
+  EXPECT_EQ(policy.limits[0].mode, Mode::kEnforce);
+  EXPECT_EQ(change_policy(policy, parse_json(R"({"mode":"enforce"})")->get_object()), Lines{});
+  EXPECT_EQ(policy.mode, Mode::kEnforce);
   EXPECT_EQ(change_policy(policy, parse_json(R"({"enabled":false})")->get_object()), Lines{});
   EXPECT_FALSE(policy.enabled);
   EXPECT_EQ(change_policy(policy, parse_json(R"({"limits":[]})")->get_object()),

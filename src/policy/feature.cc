@@ -15,7 +15,6 @@ constexpr std::array kNotYet{
     NotYet{Feature::kProblemJson, "a body of problem+json"},
     NotYet{Feature::kTemplateBody, "a body from a template file"},
     NotYet{Feature::kCors, "CORS on refusals"},
-    NotYet{Feature::kAdminState, "a file for changes made through the admin API"},
 };
 
 }  // namespace

@@ -22,7 +22,6 @@ enum class Feature : std::uint8_t {
   kCors,
   kResp,
   kGrpc,
-  kAdminState,
 };
 
 // What the feature is called in "<name> is not built yet", or nothing when it is built.

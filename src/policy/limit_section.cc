@@ -84,6 +84,39 @@ void read_limit_on_error(Reader& reader, const Entry& entry, LimitDraft& out) {
   if (read_enum<OnError>(reader, entry, kOnErrorWords, value)) out.limit.on_error = value;
 }
 
+constexpr Range<Duration> kBanSpans{std::chrono::seconds(1), std::chrono::hours(24 * 365)};
+
+constexpr std::array kBanFields{
+    Field<Ban>{{"after", "whole number from 1 to 100", kRequired, "How many refusals."},
+               [](Reader& r, const Entry& e, Ban& b) {
+                 read_number(r, e, b.after, {1, 100});
+               }},
+    Field<Ban>{{"within", "duration from 1s to 365d", kRequired, "In which span of time."},
+               [](Reader& r, const Entry& e, Ban& b) { read_duration(r, e, b.within, kBanSpans); }},
+    Field<Ban>{
+        {"for", "duration from 1s to 365d", kRequired, "For how long the key is then refused."},
+        [](Reader& r, const Entry& e, Ban& b) { read_duration(r, e, b.length, kBanSpans); }},
+    Field<Ban>{
+        {"doubling_to", "duration from 1s to 365d", "",
+         "Each further ban lasts twice as long as the one before, up to this; left out: all "
+         "last as long."},
+        [](Reader& r, const Entry& e, Ban& b) { read_duration(r, e, b.doubling_to, kBanSpans); }},
+};
+
+void read_ban(Reader& reader, const Entry& entry, LimitDraft& out) {
+  Ban ban;
+  const std::size_t before = reader.mistakes();
+  read_fields<Ban>(reader, entry, kBanFields, ban);
+  if (reader.mistakes() != before) return;
+  if (ban.doubling_to == Duration{0}) ban.doubling_to = ban.length;
+  if (ban.doubling_to < ban.length) {
+    reader.mistake(entry.value->find("doubling_to")->at,
+                   "doubling_to is shorter than `for`, wants at least as long");
+    return;
+  }
+  out.limit.ban = ban;
+}
+
 struct RefundWhen {
   std::vector<std::string> status;
 };
@@ -185,6 +218,9 @@ constexpr std::array kLimitFields{
     Field<LimitDraft>{{"overrides", "list of overrides, see below", "[]",
                        "Other numbers for some keys; stronger than tiers."},
                       [](Reader&, const Entry& e, LimitDraft& out) { out.overrides = e; }},
+    Field<LimitDraft>{{"ban", "a mapping, see below", "",
+                       "Refuses a key for a while that this limit has refused too often."},
+                      read_ban},
     Field<LimitDraft>{{"refund_when", "a mapping, see below", "",
                        "In the gateway: gives the cost back when the upstream answered so, such as "
                        "to count failed logins only."},
@@ -243,6 +279,7 @@ void document_limits(std::vector<SectionDoc>& out) {
   out.push_back(document<LimitDraft>("limits[]", "", kLimitFields));
   document_numbers(out);
   document_overrides(out);
+  out.push_back(document<Ban>("limits[].ban", "", kBanFields));
   out.push_back(document<RefundWhen>("limits[].refund_when", "", kRefundFields));
 }
 

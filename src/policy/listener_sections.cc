@@ -58,16 +58,13 @@ constexpr auto kApiFields = with_listener_fields<Api>(std::array{
         }},
 });
 
-void read_state(Reader& reader, const Entry& entry, Admin&) {
-  std::string unused;
-  read_text(reader, entry, unused);
-}
-
 constexpr auto kAdminFields = with_listener_fields<Admin>(std::array{
     Field<Admin>{kTokenKey, [](Reader& r, const Entry& e, Admin& a) { read_token(r, e, a.token); }},
     Field<Admin>{
-        {"state", "path", "", "Keeps changes made through the admin API.", Feature::kAdminState},
-        read_state},
+        {"state", "path", "",
+         "Keeps changes made through the admin API over a restart, in this file, which only weir's "
+         "user can read. Read at the start."},
+        [](Reader& r, const Entry& e, Admin& a) { read_text(r, e, a.state); }},
 });
 
 constexpr auto kRespFields = with_listener_fields<Resp>(std::array{

@@ -1,63 +1,21 @@
 #include "policy/load.h"
 
-#include <fcntl.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <utility>
 
 #include "base/utf8.h"
 #include "policy/document.h"
 #include "policy/sections.h"
+#include "policy/text_file.h"
 #include "policy/warnings.h"
 #include "weir/result.h"
 
 namespace weir::policy {
 namespace {
 
-// A file descriptor that closes itself.
-class File {
- public:
-  explicit File(int descriptor) : descriptor_(descriptor) {}
-  ~File() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  int get() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
-
-Error os_error(const std::string& doing) {
-  return Error{ErrorCode::kIo, doing + ": " + ::strerrordesc_np(errno)};
-}
-
 Result<PolicyText> read_file(const std::string& path, Format format) {
-  // WHY non-blocking: a pipe without a writer must not hold a start up for ever.
-  const File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.get() < 0) return os_error("cannot be opened");
-  struct stat about {};
-  if (::fstat(file.get(), &about) != 0) return os_error("cannot be looked at");
-  if (!S_ISREG(about.st_mode)) {
-    return Error{ErrorCode::kIo, "is not a file but a folder or a device; name one policy file"};
-  }
-  PolicyText out{path, "", format, false};
-  out.world_readable = (about.st_mode & S_IROTH) != 0;
-  char buffer[64 * 1024];
-  while (true) {
-    const ssize_t n = ::read(file.get(), buffer, sizeof buffer);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return os_error("cannot be read");
-    if (n == 0) return out;
-    out.text.append(buffer, static_cast<std::size_t>(n));
-    if (out.text.size() > kLargestFile) {
-      return Error{ErrorCode::kExhausted, "is larger than 64 MiB, the most that is read"};
-    }
-  }
+  auto file = read_text_file(path);
+  if (!file) return file.error();
+  return PolicyText{path, std::move(file->text), format, file->world_readable};
 }
 
 Loaded refused(const std::string& name, std::string message) {

@@ -4,13 +4,15 @@
 #include <array>
 #include <utility>
 
+#include "policy/value_list.h"
+
 namespace weir::policy {
 namespace {
 
 constexpr std::size_t kMostConditions = 32;        // of one match
 constexpr std::size_t kMostAlternatives = 10'000;  // of one condition
 constexpr std::size_t kMostKeyParts = 8;
-constexpr std::size_t kMostMatches = 10'000;  // of one `except` or `exempt`
+constexpr std::size_t kMostMatches = 10'000;  // of one `except`, `exempt` or `block`
 
 constexpr std::array<std::string_view, 8> kAttributeWords{"ip",   "user", "tier",   "method",
                                                           "path", "host", "domain", "message"};
@@ -68,10 +70,35 @@ void read_alternative(Reader& reader, const Entry& entry, const Attribute& attri
   }
 }
 
+constexpr std::array kListFields{
+    Field<std::string>{{"file", "path", kRequired, "Lists the alternatives, one a line."},
+                       [](Reader& r, const Entry& e, std::string& file) { read_text(r, e, file); }},
+};
+
+// `{ file: blocked.txt }`
+void read_list(Reader& reader, const Entry& entry, const Attribute& attribute, bool may_read_files,
+               Pattern& pattern) {
+  std::string file;
+  read_fields<std::string>(reader, entry, kListFields, file);
+  if (file.empty()) return;
+  using Kind = Attribute::Kind;
+  if (!may_read_files || attribute.kind == Kind::kPath || attribute.kind == Kind::kHost) {
+    reader.mistake(entry.value->at,
+                   entry.key + " cannot be a list in a file here, write the alternatives out");
+    return;
+  }
+  auto list = ValueList::read(file, attribute);
+  if (list) return pattern.use_list(std::move(*list));
+  reader.mistake(entry.value->at, entry.key + ": the file " + file + " " + list.error().message);
+}
+
 }  // namespace
 
 void read_pattern(Reader& reader, const Entry& entry, const Attribute& attribute,
-                  Pattern& pattern) {
+                  bool may_read_files, Pattern& pattern) {
+  if (entry.value->kind == Node::Kind::kMapping) {
+    return read_list(reader, entry, attribute, may_read_files, pattern);
+  }
   if (entry.value->kind != Node::Kind::kSequence) {
     read_alternative(reader, entry, attribute, pattern);
     return;
@@ -112,7 +139,7 @@ std::optional<Match> read_match(Reader& reader, const Entry& entry, const Scope&
       continue;
     }
     Pattern pattern;
-    read_pattern(reader, condition, *attribute, pattern);
+    read_pattern(reader, condition, *attribute, scope.may_read_files, pattern);
     out.conditions.push_back({*attribute, std::move(pattern)});
   }
   return out;
@@ -174,6 +201,12 @@ std::vector<KeyPart> read_key(Reader& reader, const Entry& entry, const Scope& s
 
 void read_exempt(Reader& reader, const Entry& entry, Policy& out) {
   out.exempt = read_matches(reader, entry, Scope{out.attributes, out.identity});
+}
+
+void read_block(Reader& reader, const Entry& entry, Policy& out) {
+  for (Match& match : read_matches(reader, entry, Scope{out.attributes, out.identity})) {
+    out.block.push_back({std::move(match), std::nullopt, false});
+  }
 }
 
 }  // namespace weir::policy

@@ -20,8 +20,10 @@ std::optional<Attribute> read_attribute(Reader& reader, std::string_view text, P
 // `{ method: POST, path: /login }`; nothing when all of it was wrong.
 std::optional<Match> read_match(Reader& reader, const Entry& entry, const Scope& scope);
 
-// What one attribute must be: `POST`, or `[GET, HEAD]`.
-void read_pattern(Reader& reader, const Entry& entry, const Attribute& attribute, Pattern& pattern);
+// What one attribute must be: `POST`, `[GET, HEAD]`, or where files may be read `{ file: list.txt
+// }`.
+void read_pattern(Reader& reader, const Entry& entry, const Attribute& attribute,
+                  bool may_read_files, Pattern& pattern);
 
 // A list of matches.
 std::vector<Match> read_matches(Reader& reader, const Entry& entry, const Scope& scope);

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "base/wide.h"
+#include "policy/value_list.h"
 
 namespace weir::policy {
 namespace {
@@ -54,6 +55,7 @@ std::string text_of(const std::optional<Match>& match) {
   std::string out;
   for (const Condition& condition : match->conditions) {
     out += to_string(condition.attribute) + '=';
+    if (const ValueList* list = condition.pattern.list()) out += "file " + list->file();
     for (const Pattern::Alternative& one : condition.pattern.alternatives()) {
       out += std::to_string(static_cast<int>(one.kind)) + ':' + std::to_string(one.text.size()) +
              ':' + one.text + ',';
@@ -75,7 +77,7 @@ std::string kind_of(const Limit& limit) {
 
 bool is_plain(const Limit& limit) {
   return limit.tiers.empty() && limit.overrides.empty() && !limit.cost.from &&
-         limit.refund_when.empty() && limit.settle.empty();
+         limit.refund_when.empty() && limit.settle.empty() && !limit.ban;
 }
 
 bool is_for_messages(const Limit& limit) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "policy/path.h"
+#include "policy/value_list.h"
 
 namespace weir::policy {
 namespace {
@@ -176,14 +177,16 @@ void Pattern::add(Alternative alternative) {
 
 bool Pattern::matches(std::string_view value) const {
   return std::any_of(alternatives_.begin(), alternatives_.end(),
-                     [&](const Alternative& alternative) { return alternative.matches(value); });
+                     [&](const Alternative& one) { return one.matches(value); }) ||
+         (list_ && list_->matches(value));
 }
 
 bool Pattern::matches_ip(const IpAddress& address) const {
   return std::any_of(alternatives_.begin(), alternatives_.end(),
-                     [&](const Alternative& alternative) {
-                       return alternative.kind == Kind::kCidr && alternative.cidr.contains(address);
-                     });
+                     [&](const Alternative& one) {
+                       return one.kind == Kind::kCidr && one.cidr.contains(address);
+                     }) ||
+         (list_ && list_->matches_ip(address));
 }
 
 Pattern::Alternative Pattern::folded(Alternative alternative) {

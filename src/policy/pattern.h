@@ -1,5 +1,6 @@
 // Pattern: what a `match` writes for one attribute: an exact value, a list of alternatives, a
-// wildcard, or ~regex (RE2, whole value). Linear time on any input.
+// wildcard, ~regex (RE2, whole value), or a file of these (value_list.h). Linear time on any
+// input.
 //
 // Values are bytes: a regular expression's `.` matches any one of them, a newline too, so that no
 // odd byte slips past `~.*`.
@@ -11,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/ip.h"
@@ -21,6 +23,8 @@ class RE2;
 }
 
 namespace weir::policy {
+
+class ValueList;  // value_list.h
 
 class Pattern {
  public:
@@ -49,18 +53,22 @@ class Pattern {
   Result<bool> add_path(std::string_view text);  // exact, path wildcard or ~regex
   Result<bool> add_cidr(std::string_view text);  // an address or a block
   void add(Alternative alternative);
+  // What a file lists, beside the alternatives.
+  void use_list(std::shared_ptr<const ValueList> list) { list_ = std::move(list); }
 
-  // Any alternative. `value` as text; matches_ip for kCidr.
+  // Any alternative, or one of the list. `value` as text; matches_ip for kCidr.
   bool matches(std::string_view value) const;
   bool matches_ip(const IpAddress& address) const;
 
   const std::vector<Alternative>& alternatives() const { return alternatives_; }
+  const ValueList* list() const { return list_.get(); }  // null where there is none
 
   // The alternative for values whose upper-case ASCII letters have been made lower-case.
   static Alternative folded(Alternative alternative);
 
  private:
   std::vector<Alternative> alternatives_;
+  std::shared_ptr<const ValueList> list_;  // WHY shared: policies are copied, lists are big
 };
 
 // `pattern` as it compares with normalise_host's answers: folded, without a trailing dot.

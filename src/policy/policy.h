@@ -105,6 +105,13 @@ struct KeyPart {
   std::vector<Attribute> alternatives;
 };
 
+// Requests that are refused, for ever or until a moment of the wall clock.
+struct Block {
+  Match match;
+  std::optional<std::int64_t> until_ns;  // Unix time; a ban of the admin API's that ends
+  bool ban = false;                      // one of the admin API's
+};
+
 struct Cost {
   std::uint64_t fixed = 1;
   std::optional<Attribute> from;  // an attribute that holds the cost; then `fixed` is unused
@@ -118,6 +125,14 @@ using NumberSet = std::vector<Numbers>;
 struct Override {
   std::vector<std::string> key;
   NumberSet numbers;
+};
+
+// Refuses a key for a while that has been refused too often.
+struct Ban {
+  std::uint32_t after = 0;  // refusals
+  Duration within{0};       // of which span
+  Duration length{0};       // of the first ban; each further one lasts twice as long
+  Duration doubling_to{0};  // up to this
 };
 
 enum class Mode : std::uint8_t { kEnforce, kShadow };
@@ -135,6 +150,7 @@ struct Limit {
   Mode mode = Mode::kEnforce;
   Missing missing = Missing::kSkip;
   std::optional<OnError> on_error;  // absent: the store's
+  std::optional<Ban> ban;
   // The upstream's statuses that give the cost back, such as "2xx" or "404"; empty: none does.
   std::vector<std::string> refund_when;
   std::string settle;  // the response header that says what a call cost; empty: none does
@@ -299,6 +315,7 @@ struct Grpc : Listener {
 
 struct Admin : Listener {
   std::string token;
+  std::string state;  // a file for changes made through the admin API; empty: none
 };
 
 enum class KeyForm : std::uint8_t { kPlain, kHashed, kOff };
@@ -319,11 +336,13 @@ struct Log {
 struct Policy {
   std::string file;  // as named on the command line
   bool enabled = true;
+  Mode mode = Mode::kEnforce;  // kShadow: nothing is refused
   Store store;
   std::vector<std::string> attributes;
   Identity identity;
   std::vector<Limit> limits;
   std::vector<Match> exempt;
+  std::vector<Block> block;  // refused, unless exempt
   Response response;
   WebSocket websocket;
   Paths paths;

@@ -29,6 +29,10 @@ constexpr std::array kRootFields{
     Field<Policy>{
         {"enabled", "true or false", "true", "`false` limits nothing: every request passes."},
         read_enabled},
+    Field<Policy>{{"mode", "enforce or shadow", "enforce",
+                   "`shadow`: every limit counts and tells, as with its own `mode: shadow`, and "
+                   "nothing is refused."},
+                  read_policy_mode},
     section("store", "Where counters live.", read_store),
     Field<Policy>{{"attributes", "list of names", "[]",
                    "Attributes that callers of the APIs may send beside the well-known ones."},
@@ -40,6 +44,10 @@ constexpr std::array kRootFields{
     Field<Policy>{{"exempt", "list of matches", "[]",
                    "Requests that no limit counts. Each entry is written as `match` is."},
                   read_exempt},
+    Field<Policy>{{"block", "list of matches", "[]",
+                   "Requests that are refused, unless exempt. Each entry is written as "
+                   "`match` is."},
+                  read_block},
     section("response", "What a refused client gets.", read_response),
     section("websocket", "Where a message's kind and id stand.", read_websocket),
     section("paths", "How paths are compared.", read_paths),
@@ -75,6 +83,12 @@ void check_listeners_differ(Reader& reader, const Node& root) {
 }
 
 }  // namespace
+
+void read_policy_mode(Reader& reader, const Entry& entry, Policy& out) {
+  constexpr std::array<std::pair<std::string_view, Mode>, 2> kWords{
+      {{"enforce", Mode::kEnforce}, {"shadow", Mode::kShadow}}};
+  read_enum<Mode>(reader, entry, kWords, out.mode);
+}
 
 void read_policy(Reader& reader, const Entry& root, Policy& out) {
   read_fields<Policy>(reader, root, kRootFields, out);

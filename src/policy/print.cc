@@ -37,6 +37,10 @@ std::string_view word(Missing value) {
   return "";
 }
 
+std::string_view word(Mode value) {
+  return value == Mode::kShadow ? "shadow" : "enforce";
+}
+
 std::string_view word(HeaderFamily value) {
   switch (value) {
     case HeaderFamily::kXRateLimit:
@@ -105,6 +109,12 @@ std::string body(const Response& response) {
   return "";
 }
 
+std::string ban(const Ban& value) {
+  return "{ after: " + std::to_string(value.after) + ", within: " + format_duration(value.within) +
+         ", for: " + format_duration(value.length) +
+         ", doubling_to: " + format_duration(value.doubling_to) + " }";
+}
+
 std::string key_part(const KeyPart& part) {
   std::string out;
   for (const Attribute& attribute : part.alternatives) {
@@ -167,12 +177,14 @@ class Printer {
 
   std::string print(const Policy& policy) {
     line("", "enabled", word(policy.enabled));
+    line("", "mode", word(policy.mode));
     store(policy.store);
     line("", "attributes", list(policy.attributes, [](const auto& name) { return text(name); }));
     identity(policy.identity);
     out_ += policy.limits.empty() ? "limits: []\n" : "limits:\n";
     for (const Limit& one : policy.limits) limit(one);
     line("", "exempt", list(policy.exempt, print_match));
+    blocks(policy.block);
     response(policy.response);
     websocket(policy.websocket);
     paths(policy.paths);
@@ -181,7 +193,10 @@ class Printer {
       listener("api", *policy.api, policy.api->token);
       line("  ", "id_lifetime", format_duration(policy.api->id_lifetime));
     }
-    if (policy.admin) listener("admin", *policy.admin, policy.admin->token);
+    if (policy.admin) {
+      listener("admin", *policy.admin, policy.admin->token);
+      if (!policy.admin->state.empty()) line("  ", "state", text(policy.admin->state));
+    }
     metrics(policy.metrics);
     log(policy.log);
     return std::move(out_);
@@ -190,6 +205,15 @@ class Printer {
  private:
   void line(std::string_view indent, std::string_view key, std::string_view value) {
     out_.append(indent).append(key).append(": ").append(value).append("\n");
+  }
+
+  // Bans are changes that lie over the policy, and stand with these.
+  void blocks(const std::vector<Block>& value) {
+    std::vector<Match> written;
+    for (const Block& block : value) {
+      if (!block.ban) written.push_back(block.match);
+    }
+    line("", "block", list(written, print_match));
   }
 
   void store(const Store& value) {
@@ -250,8 +274,9 @@ class Printer {
     line(kIndent, "cost",
          value.cost.from ? text(to_string(*value.cost.from)) : std::to_string(value.cost.fixed));
     if (value.cost.max_cost) line(kIndent, "max_cost", std::to_string(*value.cost.max_cost));
-    line(kIndent, "mode", value.mode == Mode::kShadow ? "shadow" : "enforce");
+    line(kIndent, "mode", word(value.mode));
     if (value.on_error) line(kIndent, "on_error", word(*value.on_error));
+    if (value.ban) line(kIndent, "ban", ban(*value.ban));
     if (!value.refund_when.empty()) {
       line(kIndent, "refund_when",
            "{ status: " + list(value.refund_when, [](const auto& v) { return text(v); }) + " }");

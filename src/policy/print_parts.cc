@@ -1,6 +1,7 @@
 #include "policy/print_parts.h"
 
 #include "policy/format.h"
+#include "policy/value_list.h"
 
 namespace weir::policy {
 namespace {
@@ -28,12 +29,17 @@ std::string alternative(const Pattern::Alternative& one) {
   return text(one.kind == Pattern::Kind::kRegex ? "~" + one.text : one.text);
 }
 
+std::string pattern(const Pattern& value) {
+  if (value.list() != nullptr) return "{ file: " + text(value.list()->file()) + " }";
+  return list(value.alternatives(), alternative);
+}
+
 // The inside of a match's braces.
 std::string conditions(const Match& value) {
   std::string out;
   for (const Condition& condition : value.conditions) {
     out += (out.empty() ? "" : ", ") + key_text(to_string(condition.attribute)) + ": " +
-           list(condition.pattern.alternatives(), alternative);
+           pattern(condition.pattern);
   }
   return out;
 }

@@ -56,6 +56,7 @@ limits:
     max_cost: 5
     refund_when: { status: [2xx, 404] }
     settle: response_header:X-Usage
+    ban: { after: 5, within: 1m, for: 10m, doubling_to: 1d }
     tiers: { gold: { rate: 5/s }, none: unlimited, "${X}": unlimited }
     overrides: [{ key: [u, k], burst: 99 }, { key: ["1", "2"], unlimited: true }]
   - name: b
@@ -63,6 +64,8 @@ limits:
     windows: [{ limit: 10, window: 1 }, { limit: 100, window: 1h30m, align: first }]
     cost: header.x-cost
 exempt: [{ path: /health }]
+mode: shadow
+block: [{ ip: 203.0.113.0/24 }, { user: [mallory, "bot*"], method: POST }]
 gateway:
   listen: "[::1]:8080"
   upstream: http://[::1]:3000/
@@ -78,7 +81,7 @@ gateway:
   timeouts: { idle: 5, drain: 1m }
   max_headers: 50
 api: { listen: 127.0.0.1:8081, token: abc }
-admin: { listen: 127.0.0.1:9090, token: "x$${y}" }
+admin: { listen: 127.0.0.1:9090, token: "x$${y}", state: /var/lib/weir/changes }
 metrics: { top_keys: 10, keys: hashed }
 log: { format: json, denials: 5 }
 )";
@@ -87,6 +90,8 @@ constexpr const char* kToml = R"(
 enabled = false
 attributes = ["plan"]
 exempt = [{ path = "/health" }]
+mode = "shadow"
+block = [{ ip = "203.0.113.0/24" }, { user = ["mallory", "bot*"], method = "POST" }]
 
 [store]
 timeout = "50ms"
@@ -143,6 +148,7 @@ cost = 2
 max_cost = 5
 refund_when = { status = ["2xx", "404"] }
 settle = "response_header:x-usage"
+ban = { after = 5, within = "60s", for = "10m", doubling_to = "24h" }
 tiers = { gold = { rate = "5/s" }, none = "unlimited", "${X}" = "unlimited" }
 overrides = [{ key = ["u", "k"], burst = 99 }, { key = [1, 2], unlimited = true }]
 
@@ -179,6 +185,7 @@ token = "abc"
 [admin]
 listen = "127.0.0.1:9090"
 token = "x$${y}"
+state = "/var/lib/weir/changes"
 
 [metrics]
 top_keys = 10

@@ -20,6 +20,7 @@ namespace weir::policy {
 struct Scope {
   const std::vector<std::string>& declared;  // `attributes`
   const Identity& identity;
+  bool may_read_files = true;  // what a match may be: a list in a file
 };
 
 // The words of `on_error`, which the store and each limit have.
@@ -28,11 +29,14 @@ inline constexpr std::array<std::pair<std::string_view, OnError>, 3> kOnErrorWor
 
 void read_policy(Reader& reader, const Entry& root, Policy& out);
 
+// `mode` of the file as a whole.
+void read_policy_mode(Reader& reader, const Entry& entry, Policy& out);
 void read_store(Reader& reader, const Entry& entry, Policy& out);
 void read_attributes(Reader& reader, const Entry& entry, Policy& out);
 void read_identity(Reader& reader, const Entry& entry, Policy& out);
 void read_limits(Reader& reader, const Entry& entry, Policy& out);
 void read_exempt(Reader& reader, const Entry& entry, Policy& out);
+void read_block(Reader& reader, const Entry& entry, Policy& out);
 void read_response(Reader& reader, const Entry& entry, Policy& out);
 void read_websocket(Reader& reader, const Entry& entry, Policy& out);
 void read_paths(Reader& reader, const Entry& entry, Policy& out);

@@ -145,7 +145,7 @@ constexpr std::array kUpstreamFields{
 template <Attribute::Kind kKind>
 void read_condition(Reader& reader, const Entry& entry, Route& out) {
   Condition condition{Attribute{kKind, {}}, {}};
-  read_pattern(reader, entry, condition.attribute, condition.pattern);
+  read_pattern(reader, entry, condition.attribute, false, condition.pattern);
   out.match.conditions.push_back(std::move(condition));
 }
 

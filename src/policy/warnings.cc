@@ -202,8 +202,20 @@ class Doubts {
       reader_.doubt(place_of(node, "match"),
                     name + " can never fire: `exempt` takes out all that `match` lets in");
     }
+    if (limit.ban) ban(limit, node, name);
     never_sent(limit, node, name);
     afterwards(limit, node, name);
+  }
+
+  void ban(const Limit& limit, const Node& node, const std::string& name) {
+    if (limit.key.empty()) {
+      reader_.doubt(place_of(node, "ban"), name + " has no key: its ban refuses everybody",
+                    "give it a key such as [ip]");
+    }
+    if (limit.mode == Mode::kShadow) {
+      reader_.doubt(place_of(node, "ban"),
+                    name + " never bans: in the mode shadow it refuses nobody");
+    }
   }
 
   // What is done when the answer is there, where nobody sees one.

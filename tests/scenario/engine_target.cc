@@ -101,7 +101,7 @@ void EngineTarget::correct(std::span<const Met> met, Change change, Instant now,
 
 void EngineTarget::reset(std::span<const Met> met) {
   for (const Met& one : met) {
-    const auto done = engine_.reset(one.limit->name, {one.key});
+    const auto done = engine_.reset(one.limit->name, {one.key}, Instant{});
     WEIR_CHECK(done.has_value(), "the limit is in the policy");
   }
 }

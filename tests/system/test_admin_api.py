@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import threading
 
 import harness
 from live import LiveTest
@@ -102,6 +103,10 @@ class AdminApi(LiveTest):
         self.changed("POST", "/v1/bans", {"match": {"ip": "203.0.113.0/24"}})
         self.changed("POST", "/v1/bans", {"match": {"header.user-agent": "~.*[Bb]ot.*"}})
         self.assertEqual(ask(user="mallory"), 429)
+        self.assertEqual(self.check("mallory")["retry_after"], 600)
+        self.assertEqual([one["match"] for one in self.control("GET", "/v1/bans")[1]["bans"]],
+                         [{"header.user-agent": "~.*[Bb]ot.*"}, {"ip": "203.0.113.0/24"},
+                          {"user": "mallory"}])
         self.assertEqual(ask(user="alice"), 200)
         self.assertEqual(ask(ip="203.0.113.7", user="a"), 429)
         self.assertEqual(ask(ip="203.0.114.7", user="a"), 200)
@@ -115,6 +120,146 @@ class AdminApi(LiveTest):
         harness.until(lambda: ask(user="mallory") == 200, "the ban ends")
         self.changed("DELETE", "/v1/bans", {"match": {"ip": "203.0.113.0/24"}})
         self.assertEqual(ask(ip="203.0.113.7", user="a"), 200)
+
+    def test_who_is_blocked_is_refused_until_a_list_in_a_file_says_otherwise(self):
+        blocked = self.write("blocked.txt", "# bots\n203.0.113.0/24\n")
+        self.serve(self.policy(self.window(10 ** 6), more=(
+            f"block: [{{ ip: {{ file: {blocked} }} }}, {{ header.user-agent: 'BadBot*' }}]\n"
+            "exempt: [{ user: root }]\n")))
+
+        def ask(**attributes):
+            return self.call(self.api, "POST", "/v1/check",
+                             json.dumps({"attributes": {"user": "a", **attributes}}))
+
+        answer = ask(ip="203.0.113.7")
+        self.assertEqual(answer.status, 429)
+        self.assertEqual(json.loads(answer.text)["reason"], "blocked")
+        self.assertEqual(ask(ip="203.0.113.7", user="root").status, 200)
+        self.assertEqual(ask(ip="198.51.100.1").status, 200)
+        self.assertEqual(ask(**{"header.user-agent": "BadBot/2"}).status, 429)
+        self.write("blocked.txt", "198.51.100.1\n")
+        harness.until(lambda: ask(ip="198.51.100.1").status == 429, "the list is read again")
+        self.assertEqual(ask(ip="203.0.113.7").status, 200)
+        self.write("blocked.txt", "198.51.100.1/8\n")
+        harness.until(lambda: any("line 1 is neither" in reason
+                                  for reason in self.status()["reasons"]), "the list is refused")
+        self.assertEqual(ask(ip="198.51.100.1").status, 429)
+        self.changed("PUT", "/v1/policy", {"mode": "shadow"})
+        self.assertEqual(ask(ip="198.51.100.1").status, 200)
+        # What the admin API is told does not read files for its caller.
+        status, value = self.control("POST", "/v1/bans", {"match": {"ip": {"file": "/etc/passwd"}}})
+        self.assertEqual(status, 422)
+        self.assertIn("cannot be a list in a file here", json.dumps(value))
+
+    def test_the_gateway_and_forward_auth_answer_who_is_blocked_with_403(self):
+        port = harness.free_port()
+        self.serve(self.policy(self.window(9), more=(
+            "block: [{ header.user-agent: 'BadBot*' }]\n"
+            "identity: { client_ip: x-forwarded-for, trusted_proxies: [127.0.0.1] }\n"
+            f"gateway: {{ listen: 127.0.0.1:{port}, upstream: http://127.0.0.1:9 }}\n")))
+        answer = harness.get(port, "/", {"User-Agent": "BadBot/1"})
+        self.assertEqual(answer.status, 403)
+        self.assertEqual(json.loads(answer.text),
+                         {"code": "BLOCKED", "message": "the request is blocked", "limit": None,
+                          "retry_after": None, "reason": "blocked"})
+        self.assertIsNone(answer.headers["retry-after"])
+        self.assertEqual(harness.get(port, "/", {"User-Agent": "curl"}).status, 502)
+        proxied = {"X-Forwarded-Method": "GET", "X-Forwarded-Uri": "/", "X-Forwarded-Host": "a.test",
+                   "X-Forwarded-For": "203.0.113.7"}
+        for agent, status in (("BadBot/1", 403), ("curl", 200)):
+            self.assertEqual(harness.get(self.api, "/v1/forward-auth?proxy=caddy",
+                                         {**proxied, "User-Agent": agent}).status, status)
+        self.assertIn('weir_blocked_total{reason="blocked"} 2',
+                      harness.get(self.admin, "/metrics").text)
+
+    def test_a_policy_in_shadow_mode_refuses_nothing_until_it_is_told_to(self):
+        self.serve(self.policy(self.window(0), more="mode: shadow\nblock: [{ user: b }]\n"))
+        self.assertTrue(self.check()["allowed"])
+        self.assertTrue(self.check("b")["allowed"])
+        self.changed("PUT", "/v1/policy", {"mode": "enforce"})
+        self.assertFalse(self.check()["allowed"])
+        self.assertEqual(self.check("b")["reason"], "blocked")
+        self.changed("DELETE", "/v1/policy")
+        self.assertTrue(self.check()["allowed"])
+
+    def test_changes_kept_in_a_file_outlive_a_restart(self):
+        state = self.folder / "changes.json"
+        policy = self.policy(BUCKET).replace(f"token: {self.TOKEN}",
+                                             f"token: {self.TOKEN}, state: {state}")
+        weir = self.serve(policy)
+        value = self.changed("PUT", "/v1/limits/b", {"burst": 9})
+        self.assertTrue(value["persistent"])
+        self.changed("PUT", "/v1/limits/b/overrides/vip", {"burst": 50, "expires": "1h"})
+        self.changed("POST", "/v1/bans", {"match": {"user": "mallory"}})
+        self.changed("PUT", "/v1/limits/other", {"limit": 3})
+        self.changed("DELETE", "/v1/limits/other")
+        self.assertEqual(state.stat().st_mode & 0o777, 0o600)
+        weir.stop()
+        self.weir("serve", "-c", self.folder / "weir.yaml").wait_until_ready()
+        self.assertEqual(self.check("u", cost=0)["quota"], 9)
+        self.assertEqual(self.check("vip", cost=0)["quota"], 50)
+        self.assertEqual(self.check("mallory")["reason"], "banned")
+        self.assertEqual(len(self.control("GET", "/v1/changes")[1]["changes"]), 3)
+
+    def test_a_file_of_changes_that_cannot_be_read_stops_the_start(self):
+        state = self.write("changes.json", "{ half")
+        policy = self.policy(BUCKET).replace(f"token: {self.TOKEN}",
+                                             f"token: {self.TOKEN}, state: {state}")
+        weir = self.weir("serve", "-c", self.write("weir.yaml", policy))
+        self.assertEqual(weir.wait(), 2)
+        self.assertIn("does not hold changes as weir writes them", weir.output)
+        self.assertEqual(state.read_text(), "{ half")
+
+    def test_a_change_that_cannot_be_written_is_not_in_force(self):
+        state = self.folder / "none" / "changes.json"
+        self.serve(self.policy(BUCKET).replace(f"token: {self.TOKEN}",
+                                               f"token: {self.TOKEN}, state: {state}"))
+        status, value = self.control("PUT", "/v1/limits/b", {"burst": 9})
+        self.assertEqual(status, 503)
+        self.assertIn("could not be kept", value["detail"])
+        self.assertEqual(self.check("u", cost=0)["quota"], 5)
+
+    def test_a_change_that_cannot_be_held_with_the_others_is_refused_and_not_kept(self):
+        state = self.folder / "changes.json"
+        some = ", ".join(f"{{ limit: 5, window: {i}m }}" for i in range(1, 17))
+        full = ", ".join(f"{{ name: {name}, algorithm: sliding_counter, windows: [{some}] }}"
+                         for name in ("a1", "a2", "a3"))
+        policy = self.policy(f"[{full}, {{ name: c, algorithm: sliding_log, windows: ["
+                             "{ limit: 5, window: 1m }, { limit: 6, window: 2m }] },"
+                             " { name: b, algorithm: sliding_counter, limit: 5, window: 1m }]")
+        self.serve(policy.replace(f"token: {self.TOKEN}", f"token: {self.TOKEN}, state: {state}"))
+        self.changed("PUT", "/v1/limits/b", {"limit": 4})
+        status, value = self.control("PUT", "/v1/limits/b", {
+            "windows": [{"limit": 5, "window": f"{i}m"} for i in range(1, 17)]})
+        self.assertEqual(status, 422, value)
+        self.assertIn("66 pairs of numbers apply to every request", json.dumps(value))
+        self.assertEqual(self.control("GET", "/v1/changes")[1]["changes"][0]["set"], {"limit": 4})
+        self.assertEqual(list(json.loads(state.read_text()).values())[0]["set"], {"limit": 4})
+        self.assertEqual(self.status()["reasons"], [])
+
+    def test_changes_that_come_at_once_are_all_in_force_and_each_is_answered(self):
+        self.serve(self.policy(BUCKET))
+        answers = []
+
+        def put(number):
+            client = harness.Client(self.admin)
+            for i in range(25):
+                answers.append(client.request(
+                    "PUT", f"/v1/limits/b/overrides/{number}-{i}",
+                    {"Authorization": "Bearer " + self.TOKEN},
+                    json.dumps({"burst": 10 + i} if i else {"burst": "many"})).status)
+            client.close()
+
+        threads = [threading.Thread(target=put, args=(number,)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(sorted(answers), [200] * 192 + [422] * 8)
+        self.assertEqual(len(self.control("GET", "/v1/changes")[1]["changes"]), 192)
+        for number in (0, 7):
+            self.assertEqual(self.check(f"{number}-24", cost=0)["quota"], 34)
+            self.assertEqual(self.check(f"{number}-0", cost=0)["quota"], 5)
 
     def test_a_key_is_looked_at_and_made_fresh_again(self):
         self.serve(self.policy(self.window(3)))
@@ -205,7 +350,7 @@ class Commands(LiveTest):
         self.run_weir("ban", "user=mallory", "--remove")
         self.assertTrue(self.check("mallory")["allowed"])
         self.run_weir("set", "", "mode=shadow")
-        self.assertEqual(self.control("GET", "/v1/policy")[1]["text"].count("mode: shadow"), 2)
+        self.assertEqual(self.control("GET", "/v1/policy")[1]["text"].count("\nmode: shadow"), 1)
 
     def test_what_goes_wrong_says_what_to_do(self):
         self.serve(self.policy(BUCKET))

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "engine/compiled_policy.h"
 #include "policy/print.h"
+#include "policy/value_list.h"
 
 namespace weir::app {
 namespace {
@@ -25,8 +26,10 @@ LivePolicy::LivePolicy(net::Loop& control, std::unique_ptr<PolicySource> source,
                        std::string last_good)
     : loop_(control),
       source_(std::move(source)),
-      keeper_(keep_overlay_here()),
-      expiry_(control.executor()) {
+      keeper_(keep_overlay_in_file("")),
+      expiry_(control.executor()),
+      // WHY posted: the reload may end this watch.
+      named_(control, [this] { loop_.post([this] { reload("a file that it names"); }); }) {
   if (source_ && source_->is_remote()) last_good_.emplace(std::move(last_good), source_->name());
 }
 
@@ -48,7 +51,9 @@ Result<policy::PolicyText> LivePolicy::read_first() {
   return kept;
 }
 
-// What does not answer, or refuses, does so later too, or not: a start does not hang on it.
+// A place of the fleet's that does not answer, or refuses, does so later too, or not: a start does
+// not hang on it. A file of changes that cannot be read does not mend itself, and a start without
+// it would forget them.
 std::optional<Error> LivePolicy::load_entries() {
   auto keeper = open_overlay(loop_, *source_, base_.policy);
   if (!keeper) return keeper.error();
@@ -58,6 +63,8 @@ std::optional<Error> LivePolicy::load_entries() {
   loop_.run_until([&kept] { return kept.has_value(); });
   if (*kept) {
     entries_ = std::move(**kept);
+  } else if (kept->error().code == ErrorCode::kIo) {
+    return kept->error();
   } else {
     log::warning("policy: what the fleet has changed is not known: " + kept->error().message);
   }
@@ -111,7 +118,7 @@ void LivePolicy::start(Services services) {
   if (!first_text_.empty()) last_good_->write(std::exchange(first_text_, {}));
   keeper_->watch([this](overlay::Entries entries) { take_entries(std::move(entries)); });
   arm_expiry();
-  watch_keys();
+  watch_named();
   source_->watch([this] { look(); });
   look();  // it may have changed before it was watched
 }
@@ -156,7 +163,7 @@ void LivePolicy::take(Result<policy::PolicyText> text, const std::string& cause,
   const Result<bool> installed = install(base, entries_, /*news=*/hash != base_.hash);
   if (!installed) return refuse({installed.error().message}, cause, done);
   base_ = std::move(base);
-  watch_keys();
+  watch_named();
   refused_.clear();
   if (last_good_) last_good_->write(copy);
   count("ok");
@@ -182,6 +189,15 @@ Result<bool> LivePolicy::install(const Base& base, const overlay::Entries& entri
   return true;
 }
 
+// The same for changes of ours, which can be refused: all of them, or nothing.
+Result<bool> LivePolicy::install_whole(const Base& base, const overlay::Entries& entries) {
+  const std::int64_t now_ns = services_->clock.now().wall_ns;
+  overlay::Applied applied = overlay::apply(base.policy, *base.tree, entries, now_ns);
+  Result<bool> installed = services_->install(applied.policy);
+  if (installed) now_in_force(base.hash, std::move(applied), /*news=*/true);
+  return installed;
+}
+
 void LivePolicy::now_in_force(const std::string& hash, overlay::Applied applied, bool news) {
   for (const std::string& entry : applied.set_aside) log::warning("set aside: " + entry);
   std::lock_guard lock(mutex_);
@@ -198,17 +214,11 @@ void LivePolicy::set_trouble(std::string trouble) {
   trouble_ = std::move(trouble);
 }
 
-// New keys are taken by reading the policy again, since that reads them.
-void LivePolicy::watch_keys() {
-  const auto& jwt = base_.policy.identity.jwt;
-  const std::string file = jwt ? jwt->keys : "";
-  if (file == keys_file_) return;
-  keys_file_ = file;
-  keys_watch_.reset();
-  if (file.empty()) return;
-  // WHY posted: the reload may end this watch.
-  keys_watch_ = std::make_unique<FileWatch>(
-      loop_, file, [this] { loop_.post([this] { reload(keys_file_ + " has changed"); }); });
+// What they hold is taken by reading the policy again, since that reads them.
+void LivePolicy::watch_named() {
+  std::vector<std::string> files = policy::listed_files(base_.policy);
+  if (const auto& jwt = base_.policy.identity.jwt) files.push_back(jwt->keys);
+  named_.watch(std::move(files));
 }
 
 void LivePolicy::count(std::string_view result) {

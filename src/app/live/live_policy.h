@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "app/live/file_watch.h"
+#include "app/live/files_watch.h"
 #include "app/live/last_good.h"
 #include "app/live/overlay_keeper.h"
 #include "app/live/policy_source.h"
@@ -73,6 +73,15 @@ class LivePolicy final : public admin::Control {
     std::string hash;
   };
 
+  // A change that is kept, and in force with the next policy.
+  struct Waiting {
+    overlay::Name target;
+    std::string who;
+    std::optional<overlay::Entry> before;  // what was there
+    std::optional<overlay::Entry> entry;   // what is there; nothing: the policy's own
+    Done done;
+  };
+
   static constexpr Duration kExpiryEvery = std::chrono::seconds(1);
 
   Result<policy::PolicyText> read_first();
@@ -81,20 +90,27 @@ class LivePolicy final : public admin::Control {
   void take(Result<policy::PolicyText> text, const std::string& cause, bool watched,
             const Done& done);
   Result<bool> install(const Base& base, const overlay::Entries& entries, bool news);
+  Result<bool> install_whole(const Base& base, const overlay::Entries& entries);
   void now_in_force(const std::string& hash, overlay::Applied applied, bool news);
   void refuse(std::vector<std::string> reasons, const std::string& cause, const Done& done);
   void set_trouble(std::string trouble);
   void count(std::string_view result);
-  void watch_keys();
+  void watch_named();
   void obey(admin::Change change, const Done& done);
   void set(const admin::Change& change, const Done& done);
   void remove(const admin::Change& change, const Done& done);
-  void stored(overlay::Entries entries, const admin::Change& change, const Result<bool>& stored,
-              const Done& done);
+  void stored(const admin::Change& change, std::optional<overlay::Entry> entry,
+              const Result<bool>& stored, const Done& done);
+  std::optional<overlay::Entry> exchange_entry(const overlay::Name& target,
+                                               const std::optional<overlay::Entry>& entry);
+  void put_in_force(std::vector<Waiting> changes);
+  void tell_in_force(const Waiting& change);
+  void take_back(const Waiting& change, const Error& why);
   void take_entries(overlay::Entries entries);
   void arm_expiry();
   void on_expiry();
   admin::Outcome list() const;
+  admin::Outcome bans() const;
 
   net::Loop& loop_;
   const std::unique_ptr<PolicySource> source_;
@@ -102,12 +118,12 @@ class LivePolicy final : public admin::Control {
   std::optional<LastGood> last_good_;  // of a source that may not answer
   std::optional<Services> services_;   // from start() on
   Base base_;
-  overlay::Entries entries_;  // in force, but for what is set aside
+  overlay::Entries entries_;  // in force, but for what is set aside, and waits
+  std::vector<Waiting> waiting_;
   std::string refused_;  // last: a text's hash, or why there was none; empty once one is in force
   std::string first_text_;  // to be kept once it is in force
   net::SteadyTimer expiry_;
-  std::string keys_file_;  // of identity.jwt, where the policy has it
-  std::unique_ptr<FileWatch> keys_watch_;
+  FilesWatch named_;  // the files that the policy names: lists, and keys of tokens
 
   mutable std::mutex mutex_;
   admin::PolicyStatus status_;          // by mutex_, as is what follows

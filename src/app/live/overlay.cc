@@ -5,7 +5,6 @@
 #include <boost/json/serialize.hpp>
 #include <utility>
 
-#include "app/live/fingerprint.h"
 #include "base/json.h"
 #include "policy/change.h"
 
@@ -75,7 +74,6 @@ void apply_limit(const policy::Policy& base, const policy::Node& tree, std::size
   out.in_force += used.size();
 }
 
-// A ban is one more limit, that admits nothing.
 void apply_ban(const policy::Policy& base, const Name& name, const Entry& entry, Applied& out) {
   std::vector<std::string> mistakes;
   auto match = policy::read_meant(base, entry.set, mistakes);
@@ -83,13 +81,7 @@ void apply_ban(const policy::Policy& base, const Name& name, const Entry& entry,
     out.set_aside.push_back(to_text(name) + ": " + joined(mistakes));
     return;
   }
-  constexpr std::size_t kDigits = 12;
-  const std::string digest = fingerprint(name[1]);
-  policy::Limit ban;
-  ban.name = "ban-" + digest.substr(digest.find(':') + 1, kDigits);
-  ban.match = std::move(*match);
-  ban.numbers = {FixedWindow{0, Duration(std::chrono::seconds(1))}};
-  out.policy.limits.push_back(std::move(ban));
+  out.policy.block.push_back({std::move(*match), entry.until_ns, /*ban=*/true});
   ++out.in_force;
 }
 
@@ -110,6 +102,7 @@ Applied apply(const policy::Policy& base, const policy::Node& tree, const Entrie
   std::map<std::string, LimitEntries> limits;
   for (const auto& [name, entry] : entries) {
     if (!entry.holds(now_ns)) continue;
+    if (name[0] == "policy") apply_policy(name, entry, out);
     if (name[0] == "ban") apply_ban(base, name, entry, out);
     if (name[0] == "limit") limits[name[1]].fields = &entry;
     if (name[0] == "override") limits[name[1]].overrides.emplace_back(&name, &entry);
@@ -119,10 +112,6 @@ Applied apply(const policy::Policy& base, const policy::Node& tree, const Entrie
     if (found == limits.end()) continue;
     apply_limit(base, tree, i, found->second, out);
     limits.erase(found);
-  }
-  const auto whole = entries.find({"policy"});
-  if (whole != entries.end() && whole->second.holds(now_ns)) {
-    apply_policy(whole->first, whole->second, out);
   }
   for (const auto& [limit, unused] : limits) {
     out.set_aside.push_back("the policy has no limit " + limit + " any more");

@@ -31,7 +31,7 @@ class OverlayKeeper {
   virtual void watch(std::function<void(overlay::Entries)> changed) = 0;
 };
 
-// In this process alone.
-std::unique_ptr<OverlayKeeper> keep_overlay_here();
+// In a file, which is written anew with each change; with no name, in this process alone.
+std::unique_ptr<OverlayKeeper> keep_overlay_in_file(std::string file);
 
 }  // namespace weir::app

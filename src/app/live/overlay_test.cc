@@ -37,12 +37,13 @@ TEST_F(Overlay, AppliesWhatHoldsNow) {
   const Applied now = apply_all(entries, 10);
   EXPECT_EQ(burst(now), 9u);
   EXPECT_EQ(now.policy.limits[0].overrides.size(), 1u);
-  ASSERT_EQ(now.policy.limits.size(), 3u);
-  EXPECT_TRUE(now.policy.limits[2].name.starts_with("ban-"));
+  ASSERT_EQ(now.policy.block.size(), 1u);
+  EXPECT_TRUE(now.policy.block[0].ban);
+  EXPECT_EQ(now.policy.block[0].until_ns, 50);
   EXPECT_EQ(now.in_force, 3u);
   const Applied later = apply_all(entries, 100);
   EXPECT_EQ(burst(later), 5u);
-  EXPECT_EQ(later.policy.limits.size(), 2u);
+  EXPECT_TRUE(later.policy.block.empty());
   EXPECT_EQ(later.in_force, 1u);
 }
 

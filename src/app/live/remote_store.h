@@ -8,6 +8,7 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 
 #include "app/live/overlay_keeper.h"
 #include "app/live/policy_source.h"
@@ -21,6 +22,9 @@ std::unique_ptr<OverlayKeeper> overlay_in_etcd(net::Loop& loop, const RemotePlac
 std::unique_ptr<PolicySource> policy_in_redis(net::Loop& loop, const RemotePlace& place);
 // Under `place.key` and ".changes".
 std::unique_ptr<OverlayKeeper> overlay_in_redis(net::Loop& loop, const RemotePlace& place);
+
+// A key in the Redis that counts, after `store.prefix`. ERRORS: kInvalid: its URL or TLS files.
+Result<RemotePlace> place_in_store(const policy::Store& store, std::string_view key);
 
 // Where the changes of a policy are kept: the file that it names, else beside the policy, else in
 // the Redis that counts, else nowhere. ERRORS: kInvalid: the store's URL or TLS files.

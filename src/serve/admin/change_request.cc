@@ -87,6 +87,24 @@ Result<bool> read_set(std::string_view body, Change& out) {
   return true;
 }
 
+Result<std::optional<BannedKey>> read_banned_key(std::string_view body) {
+  auto object = read_object(body);
+  if (!object) return object.error();
+  const json::value* limit = object->if_contains("limit");
+  if (limit == nullptr) return std::optional<BannedKey>();
+  const json::value* key = object->if_contains("key");
+  const json::array* values = key == nullptr ? nullptr : key->if_array();
+  if (!limit->is_string() || values == nullptr || object->size() != 2) {
+    return bad_field("the body", R"(wants {"limit":NAME,"key":[VALUE,...]}, or a match)");
+  }
+  BannedKey out{std::string(std::string_view(limit->get_string())), {}};
+  for (const json::value& value : *values) {
+    if (!value.is_string()) return bad_field("key", "wants texts");
+    out.key.emplace_back(std::string_view(value.get_string()));
+  }
+  return std::optional(std::move(out));
+}
+
 Result<bool> read_ban(std::string_view body, Change& out) {
   auto object = read_object(body);
   if (!object) return object.error();

@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,5 +29,14 @@ Result<bool> read_set(std::string_view body, Change& out);
 // Reads the body of a ban: {"match":{"ip":"203.0.113.7"},"for":"1h"}; without `for` until it is
 // taken back.
 Result<bool> read_ban(std::string_view body, Change& out);
+
+// One key that a limit has banned.
+struct BannedKey {
+  std::string limit;
+  std::vector<std::string> key;
+};
+
+// Reads {"limit":"login","key":["203.0.113.7"]}; nothing where no limit is named.
+Result<std::optional<BannedKey>> read_banned_key(std::string_view body);
 
 }  // namespace weir::admin

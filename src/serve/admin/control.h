@@ -32,6 +32,7 @@ struct Change {
   enum class Verb : std::uint8_t {
     kShow,    // changes nothing: the policy in force, as text
     kList,    // changes nothing: what has been changed here
+    kBans,    // changes nothing: who is banned
     kReload,  // reads the policy again
     kSet,     // `target` is as `set` says, in place of what was set before
     kRemove,  // `target` is as the policy's own text says
@@ -50,7 +51,7 @@ struct Outcome {
   std::string detail;                 // what was wrong, or empty
   std::string text;                   // of kShow: YAML, with every default, and secrets as "***"
   std::vector<std::string> mistakes;  // each "file:line:column: what", or "what"
-  std::string json;                   // of kList: the answer
+  std::string json;                   // of kList and kBans: the answer
 
   static Outcome refusal(int status, std::string detail, std::vector<std::string> mistakes = {}) {
     return {status, std::move(detail), {}, std::move(mistakes), {}};

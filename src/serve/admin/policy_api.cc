@@ -164,11 +164,32 @@ void events(const Call& call) {
   call.done();
 }
 
+void refuse_key(const Call& call, const Error& error) {
+  refuse(call, error.code == ErrorCode::kNotFound ? 404 : 400, error.message);
+}
+
+// Lifts a ban that a limit has made.
+void lift(const Call& call, const BannedKey& banned) {
+  const auto lifted =
+      call.services.engine.lift_ban(banned.limit, banned.key, call.services.clock.now());
+  if (!lifted) return refuse_key(call, lifted.error());
+  if (!*lifted) return refuse(call, 404, "this key is not banned");
+  log::info("ban: a key of limit " + banned.limit + " is banned no more, by: " + who(call.request));
+  call.response.content_type = "application/json";
+  call.response.body = "{\"lifted\":true}\n";
+  call.done();
+}
+
 void bans(const Call& call) {
-  if (call.looks()) return look_by(call, Verb::kList);
+  if (call.looks()) return look_by(call, Verb::kBans);
   const bool set = call.request.method == "POST";
   if (!set && call.request.method != "DELETE") return refuse_method(call, "GET, POST, DELETE");
   if (!may_change(call)) return;
+  if (!set) {
+    const auto key = read_banned_key(call.request.body);
+    if (!key) return refuse(call, 400, key.error().message);
+    if (*key) return lift(call, **key);
+  }
   Change change;
   const Result<bool> read = read_ban(call.request.body, change);
   if (!read) return refuse(call, 400, read.error().message);
@@ -206,10 +227,6 @@ std::vector<std::string> key_values(std::string_view query) {
   return values;
 }
 
-void refuse_key(const Call& call, const Error& error) {
-  refuse(call, error.code == ErrorCode::kNotFound ? 404 : 400, error.message);
-}
-
 // GET looks at one key's counters, DELETE resets them.
 void key_of(const Call& call, const std::string& limit) {
   const auto values = key_values(call.request.query);
@@ -228,7 +245,7 @@ void key_of(const Call& call, const std::string& limit) {
   }
   if (call.request.method != "DELETE") return refuse_method(call, "GET, DELETE");
   if (!may_change(call)) return;
-  const auto reset = call.services.engine.reset(limit, values);
+  const auto reset = call.services.engine.reset(limit, values, call.services.clock.now());
   if (!reset) return refuse_key(call, reset.error());
   log::info("reset: a key of limit " + limit + " is fresh again, by: " + who(call.request));
   call.response.content_type = "application/json";

@@ -5,6 +5,11 @@
 #include "serve/http/problem.h"
 
 namespace weir::api {
+namespace {
+
+constexpr int kTooManyRequests = 429;
+
+}  // namespace
 
 Api::Api(engine::Engine& engine, engine::Adhoc& adhoc, const Clock& clock,
          metrics::Registry& registry)
@@ -46,6 +51,8 @@ void Api::answer(const engine::Decision& decision, std::string_view id,
   static thread_local engine::AnswerHeaders headers;
   count(decision.allowed);
   response.status = decision.allowed ? 200 : engine::refusal_status(decision);
+  // WHY not 403: callers know 429 as "no", and let through what they do not know.
+  if (decision.reason == Reason::kBlocked) response.status = kTooManyRequests;
   response.content_type = "application/json";
   headers.fill(decision);
   headers.append_to(response.headers);

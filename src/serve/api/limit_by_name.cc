@@ -47,7 +47,7 @@ void keys(const Api& api, std::string_view name, const http::Request& request,
   if (const auto bad = read_query(request.query, key)) return api.refuse(response, *bad, done);
   if (request.method == "GET") return take(api, name, key, response, done);
   if (request.method != "DELETE") return not_allowed(api, response, "GET, DELETE", done);
-  const auto reset = api.engine().reset(name, key.key);
+  const auto reset = api.engine().reset(name, key.key, api.now());
   if (!reset) return api.refuse(response, reset.error(), done);
   response.content_type = "application/json";
   response.body = "{\"reset\":true}\n";

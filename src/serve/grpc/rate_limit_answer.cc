@@ -59,12 +59,17 @@ DescriptorStatus status_of(const DescriptorAnswer& answer, bool given_back) {
   return status;
 }
 
-// The descriptor that the headers speak of; null when no limit of the policy was met.
+// The descriptor that the headers speak of; null when no limit of the policy was met, and nothing
+// blocked.
 const engine::Decision* most_telling(std::span<const DescriptorAnswer> answers) {
   const engine::Decision* found = nullptr;
   for (const DescriptorAnswer& answer : answers) {
-    const engine::LimitDecision* named = answer.decided ? answer.decision.named_limit() : nullptr;
-    if (named == nullptr) continue;
+    if (!answer.decided) continue;
+    const engine::LimitDecision* named = answer.decision.named_limit();
+    if (named == nullptr) {
+      if (!answer.decision.allowed) return &answer.decision;  // blocked, or banned
+      continue;
+    }
     if (found != nullptr && !engine::is_named_over(named->verdict, found->named_limit()->verdict)) {
       continue;
     }
@@ -88,7 +93,9 @@ void add_refusal(rls::Response& response, const engine::Decision& decision) {
 }
 
 void add_metadata(rls::Response& response, const engine::Decision& decision) {
-  response.metadata.emplace_back("limit", decision.named_limit()->name);
+  if (const engine::LimitDecision* named = decision.named_limit()) {
+    response.metadata.emplace_back("limit", named->name);
+  }
   response.metadata.emplace_back("source", to_string(decision.source));
   if (decision.reason != Reason::kNone) {
     response.metadata.emplace_back("reason", to_string(decision.reason));

@@ -60,4 +60,9 @@ const Script& heartbeat_script() {
   return script;
 }
 
+const Script& ban_script() {
+  static const Script script(kBanText);
+  return script;
+}
+
 }  // namespace weir::store::redis

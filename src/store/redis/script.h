@@ -31,5 +31,6 @@ const Script& bucket_script();     // lua/bucket.lua
 const Script& charge_script();     // lua/charge.lua
 const Script& correct_script();    // lua/correct.lua
 const Script& heartbeat_script();  // lua/heartbeat.lua
+const Script& ban_script();        // lua/ban.lua
 
 }  // namespace weir::store::redis
