@@ -1,0 +1,170 @@
+#include "base/line_file.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "base/log.h"
+
+namespace weir {
+namespace {
+
+constexpr int kRoomMs = 100;         // one wait for a pipe's reader
+constexpr std::size_t kMaxNext = 8;  // files that wait for their turn
+constexpr int kMostWaits = 10;       // of them, once the program ends
+
+std::string why(int error) {
+  return ::strerrordesc_np(error);
+}
+
+std::uint64_t lines_in(std::string_view text) {
+  return static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+}  // namespace
+
+LineFile::File::~File() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+LineFile::LineFile(metrics::Counter dropped, std::size_t max_waiting)
+    : dropped_(dropped), max_waiting_(max_waiting) {}
+
+LineFile::~LineFile() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+Result<LineFile::File> LineFile::open_file(const std::string& path) {
+  int fd = -1;
+  if (path == "/dev/stdout" || path == "/dev/stderr") {
+    // WHY a copy: where it leads to a socket, as to the journal, it cannot be opened by its name.
+    fd = ::fcntl(path == "/dev/stdout" ? STDOUT_FILENO : STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+  } else {
+    // WHY non-blocking: a pipe whose reader is slow or gone must hold up neither start nor end.
+    fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+                0640);
+  }
+  if (fd < 0) return Error{ErrorCode::kIo, path + " cannot be opened for writing: " + why(errno)};
+  return File(fd);
+}
+
+Result<bool> LineFile::open(const std::string& path) {
+  Result<File> file = open_file(path);
+  if (!file) return file.error();
+  const std::lock_guard lock(mutex_);
+  replace(std::move(*file), path);
+  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+  return true;
+}
+
+void LineFile::close() {
+  const std::lock_guard lock(mutex_);
+  if (!path_.empty()) replace(File(), {});
+}
+
+// REQUIRES: mutex_ is held.
+void LineFile::replace(File file, const std::string& path) {
+  // Where the thread is stuck on a pipe, what lies between is left out.
+  if (next_.size() == kMaxNext) next_.pop_back();
+  next_.push_back({std::move(file), path, waiting_.size()});
+  path_ = path;
+  changed_.notify_one();
+}
+
+void LineFile::reopen() {
+  std::string path;
+  {
+    const std::lock_guard lock(mutex_);
+    path = path_;
+  }
+  if (path.empty()) return;
+  if (const Result<bool> opened = open(path)) {
+    log::info(path + " is opened again");
+  } else {
+    log::error(opened.error().message + "; the file before is written on");
+  }
+}
+
+void LineFile::write(std::string_view line) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (path_.empty()) return;
+    if (waiting_.size() + line.size() > max_waiting_) {
+      dropped_.add();
+      return;
+    }
+    waiting_ += line;
+    if (waiting_.size() != line.size()) return;  // the thread has been told, and has not come yet
+  }
+  changed_.notify_one();
+}
+
+void LineFile::run() {
+  File file;
+  std::string path;
+  std::string batch;
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return stopping_ || !next_.empty() || !waiting_.empty(); });
+    if (waiting_.empty() && next_.empty()) return;
+    batch.clear();
+    batch.swap(waiting_);
+    std::vector<Next> nexts = std::exchange(next_, {});
+    lock.unlock();
+    const std::string_view lines = batch;
+    std::size_t written = 0;
+    for (Next& next : nexts) {
+      write_all(file, path, lines.substr(written, next.before - written));
+      written = next.before;
+      file = std::move(next.file);
+      path = std::move(next.path);
+    }
+    write_all(file, path, lines.substr(written));
+    lock.lock();
+  }
+}
+
+void LineFile::write_all(const File& file, const std::string& path, std::string_view lines) {
+  if (file.get() < 0 || lines.empty()) return;
+  while (!lines.empty()) {
+    const ssize_t n = ::write(file.get(), lines.data(), lines.size());
+    if (n >= 0) {
+      lines.remove_prefix(static_cast<std::size_t>(n));
+      continue;
+    }
+    if (errno == EINTR || (errno == EAGAIN && wait_for_room(file.get()))) continue;
+    const int error = errno;
+    dropped_.add(lines_in(lines));
+    return tell_trouble(path, error);
+  }
+  if (std::exchange(trouble_, 0) != 0) log::info(path + " is written again");
+}
+
+// Until a pipe's reader makes room. False: the program ends, and it has had its second.
+bool LineFile::wait_for_room(int fd) {
+  for (int waits = 0; waits < kMostWaits;) {
+    pollfd one{fd, POLLOUT, 0};
+    if (::poll(&one, 1, kRoomMs) != 0) return true;
+    const std::lock_guard lock(mutex_);
+    if (stopping_) ++waits;
+  }
+  errno = EAGAIN;
+  return false;
+}
+
+void LineFile::tell_trouble(const std::string& path, int error) {
+  if (std::exchange(trouble_, error) == error) return;
+  log::error(path + " cannot be written: " + why(error) + "; lines are dropped and counted");
+}
+
+}  // namespace weir

@@ -1,0 +1,95 @@
+// LineFile: lines that are appended to a file by a thread of its own, so that who writes them never
+// waits for a disk.
+//
+// What waits to be written is bounded: a line that finds no room is dropped and counted, as is one
+// that the file does not take. Between two batches the file can be opened again, by its name, for
+// whoever has moved it away (logrotate), or another can take its place.
+//
+// A file is made where there is none, for its owner to write and its group to read. /dev/stdout and
+// /dev/stderr are the program's own, whatever they lead to. A pipe needs a reader as it is opened.
+//
+// THREADS: any.
+
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/metrics.h"
+#include "weir/result.h"
+
+namespace weir {
+
+class LineFile {
+ public:
+  static constexpr std::size_t kMaxWaiting = 4 << 20;  // bytes
+
+  explicit LineFile(metrics::Counter dropped, std::size_t max_waiting = kMaxWaiting);
+  // Writes what waits, and gives up on a file that takes nothing for a second.
+  ~LineFile();
+  LineFile(const LineFile&) = delete;
+  LineFile& operator=(const LineFile&) = delete;
+
+  // From here on lines go to this file; those that wait still go where they were meant to.
+  // ERRORS: kIo, naming the file; then nothing has changed.
+  Result<bool> open(const std::string& path);
+  // From here on lines are dropped and not counted: nobody wants them.
+  void close();
+  // Opens the file again by its name. What cannot be opened is logged, and the old file written on.
+  void reopen();
+
+  // `line` ends in a newline. Nothing happens where no file is open.
+  void write(std::string_view line);
+
+ private:
+  // An open file, which closes itself.
+  class File {
+   public:
+    File() = default;
+    explicit File(int fd) : fd_(fd) {}
+    File(File&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    File& operator=(File&& other) noexcept {
+      std::swap(fd_, other.fd_);
+      return *this;
+    }
+    ~File();
+    int get() const { return fd_; }
+
+   private:
+    int fd_ = -1;
+  };
+  // What takes a file's place once the first `before` of the bytes that wait have been written.
+  struct Next {
+    File file;
+    std::string path;
+    std::size_t before = 0;
+  };
+
+  static Result<File> open_file(const std::string& path);
+  void replace(File file, const std::string& path);
+  void run();
+  void write_all(const File& file, const std::string& path, std::string_view lines);
+  bool wait_for_room(int fd);
+  void tell_trouble(const std::string& path, int error);
+
+  const metrics::Counter dropped_;
+  const std::size_t max_waiting_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::string waiting_;  // by mutex_, as is what follows
+  std::string path_;     // of the file that lines are meant for; empty: of none
+  std::vector<Next> next_;
+  bool stopping_ = false;
+  std::thread thread_;
+
+  int trouble_ = 0;  // the thread's: why the file took nothing last; 0: it does
+};
+
+}  // namespace weir

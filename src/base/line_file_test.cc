@@ -1,0 +1,126 @@
+// Lines on their way to a file: all of them, in order, to the right file, or counted.
+
+#include "base/line_file.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+namespace weir {
+namespace {
+
+class LineFileTest : public testing::Test {
+ protected:
+  LineFileTest() {
+    std::string name = testing::TempDir() + "/line_file_XXXXXX";
+    folder_ = ::mkdtemp(name.data());
+  }
+  ~LineFileTest() override { std::filesystem::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  static std::string text(const std::string& path) {
+    std::ifstream file(path);
+    std::ostringstream all;
+    all << file.rdbuf();
+    return all.str();
+  }
+  std::unique_ptr<LineFile> opened(const std::string& name) {
+    auto file = std::make_unique<LineFile>(dropped_, 1 << 20);
+    const auto done = file->open(path(name));
+    EXPECT_TRUE(done) << done.error().message;
+    return file;
+  }
+
+  std::string folder_;
+  metrics::Registry registry_;
+  metrics::Counter dropped_ = registry_.counter("dropped_total", "Dropped.");
+};
+
+TEST_F(LineFileTest, EveryLineOfEveryThreadIsThereAtTheEndInItsOrder) {
+  auto file = opened("a");
+  std::vector<std::thread> writers;
+  for (int w = 0; w < 4; ++w) {
+    writers.emplace_back([&file, w] {
+      for (int i = 0; i < 1000; ++i) {
+        file->write(std::to_string(w) + " " + std::to_string(i) + "\n");
+      }
+    });
+  }
+  for (auto& writer : writers) writer.join();
+  file.reset();
+  std::istringstream lines(text(path("a")));
+  std::vector<int> next(4, 0);
+  for (std::string line; std::getline(lines, line);) {
+    const int writer = line[0] - '0';
+    EXPECT_EQ(line, std::to_string(writer) + " " + std::to_string(next[writer]++));
+  }
+  EXPECT_EQ(next, std::vector<int>(4, 1000));
+  EXPECT_EQ(dropped_.value(), 0u);
+}
+
+TEST_F(LineFileTest, WhatWasWrittenBeforeAReopenIsInTheFileThatWasMovedAway) {
+  auto file = opened("a");
+  file->write("one\n");
+  std::filesystem::rename(path("a"), path("a.1"));
+  file->reopen();
+  file->write("two\n");
+  file.reset();
+  EXPECT_EQ(text(path("a.1")) + "|" + text(path("a")), "one\n|two\n");
+}
+
+TEST_F(LineFileTest, AnotherFileTakesTheLinesFromThenOn) {
+  auto file = opened("a");
+  file->write("one\n");
+  ASSERT_TRUE(file->open(path("b")));
+  file->write("two\n");
+  file->close();
+  file->write("nobody wants it\n");
+  file.reset();
+  EXPECT_EQ(text(path("a")) + "|" + text(path("b")), "one\n|two\n");
+  EXPECT_EQ(dropped_.value(), 0u);
+}
+
+TEST_F(LineFileTest, AFileIsAppendedToAndNotForEverybodyToRead) {
+  opened("a")->write("one\n");
+  opened("a")->write("two\n");
+  EXPECT_EQ(text(path("a")), "one\ntwo\n");
+  struct stat about {};
+  ASSERT_EQ(::stat(path("a").c_str(), &about), 0);
+  EXPECT_EQ(about.st_mode & S_IROTH, 0u);
+}
+
+TEST_F(LineFileTest, WhatCannotBeOpenedIsAnErrorAndTheOldFileStays) {
+  auto file = opened("a");
+  const auto failed = file->open("/nowhere/a");
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().message,
+            "/nowhere/a cannot be opened for writing: No such file or directory");
+  file->write("one\n");
+  file.reset();
+  EXPECT_EQ(text(path("a")), "one\n");
+}
+
+TEST_F(LineFileTest, APipeThatNobodyReadsFillsUpToTheBoundAndTheRestIsCounted) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  EXPECT_FALSE(LineFile(dropped_).open(path("pipe"))) << "nobody has it open";
+  const int reader = ::open(path("pipe").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  auto file = opened("pipe");
+  const std::string line = std::string(1023, 'x') + "\n";
+  // More than the bound, a batch under way, and what the pipe itself takes.
+  for (int i = 0; i < 3 * 1024; ++i) file->write(line);
+  EXPECT_GT(dropped_.value(), 0u);
+  EXPECT_LE(dropped_.value(), 2048u);
+  file.reset();  // does not wait for ever
+  EXPECT_GT(dropped_.value(), 1024u) << "what was given up is counted too";
+  ::close(reader);
+}
+
+}  // namespace
+}  // namespace weir
