@@ -149,6 +149,7 @@ class SystemTest(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="weir-test-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.following = {}  # the last weir that serve() gave each file
 
     def write(self, name, text):
         path = self.folder / name
@@ -165,8 +166,10 @@ class SystemTest(unittest.TestCase):
 
     def serve(self, policy, *arguments, name="weir.yaml"):
         """weir serve with this policy text, once it listens. Further arguments go to serve."""
+        if name in self.following and self.following[name].child.poll() is None:
+            name = f"{len(self.following)}-{name}"  # the one that follows that file would read it too
         path = self.write(name, policy)
-        process = self.weir("serve", "-c", path, *arguments)
+        process = self.following[name] = self.weir("serve", "-c", path, *arguments)
         process.wait_until_ready()
         return process
 
