@@ -4,6 +4,7 @@
 
 #include "net/stream.h"
 #include "net/timer_wheel.h"
+#include "net/write_out.h"
 #include "serve/http/problem.h"
 
 namespace weir::admin {
@@ -54,18 +55,14 @@ class Watcher final : public net::Session, private net::Stream::Owner {
   }
 
   void flush() {
-    while (!writing_ && sent_ < out_.size()) {
-      const net::Io put = stream_->write(out_.data() + sent_, out_.size() - sent_);
-      if (put.status == net::Io::Status::kWouldBlock) {
-        writing_ = true;
-        return stream_->wait_to_write();
-      }
-      if (put.status == net::Io::Status::kFailed) return end();
-      sent_ += put.bytes;
-    }
     if (writing_) return;
-    out_.clear();
-    sent_ = 0;
+    const net::Io::Status status = net::write_out(*stream_, out_, sent_);
+    if (status == net::Io::Status::kWouldBlock) {
+      writing_ = true;
+      stream_->wait_to_write();
+    } else if (status != net::Io::Status::kMoved) {
+      end();
+    }
   }
 
   void end() {

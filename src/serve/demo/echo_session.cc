@@ -2,6 +2,8 @@
 
 #include <memory>
 
+#include "net/write_out.h"
+
 namespace weir::demo {
 
 namespace {
@@ -107,22 +109,19 @@ void EchoSession::go_on() {
 // Writes what can be written now. False when the peer has to read first, or is gone.
 bool EchoSession::flush() {
   if (writing_) return false;
-  while (sent_ < out_.size()) {
-    const net::Io put = stream_->write(out_.data() + sent_, out_.size() - sent_);
-    if (put.status == net::Io::Status::kWouldBlock) {
+  switch (net::write_out(*stream_, out_, sent_)) {
+    case net::Io::Status::kMoved:
+      return true;
+    case net::Io::Status::kWouldBlock:
       writing_ = true;
       stream_->wait_to_write();
       return false;
-    }
-    if (put.status == net::Io::Status::kFailed) {
+    case net::Io::Status::kEnded:
+    case net::Io::Status::kFailed:
       end();
       return false;
-    }
-    sent_ += put.bytes;
   }
-  out_.clear();
-  sent_ = 0;
-  return true;
+  return false;
 }
 
 void EchoSession::on_writable() {

@@ -1,6 +1,7 @@
 #include "serve/http/session.h"
 
 #include "base/at_rest.h"
+#include "net/write_out.h"
 #include "serve/http/problem.h"
 #include "wire/http1/date.h"
 #include "wire/http1/writer.h"
@@ -268,22 +269,18 @@ void Session::hand_over() {
 
 // Writes what can be written now. False when the peer has to read first, or is gone.
 bool Session::flush() {
-  while (sent_ < out_.size()) {
-    const net::Io put = stream_->write(out_.data() + sent_, out_.size() - sent_);
-    if (put.status == net::Io::Status::kWouldBlock) {
+  switch (net::write_out(*stream_, out_, sent_)) {
+    case net::Io::Status::kMoved:
+      return true;
+    case net::Io::Status::kWouldBlock:
       wait_to_write();
       return false;
-    }
-    if (put.status == net::Io::Status::kFailed) {
+    case net::Io::Status::kEnded:
+    case net::Io::Status::kFailed:
       end();
       return false;
-    }
-    sent_ += put.bytes;
   }
-  out_.clear();
-  if (out_.capacity() > net::kScratchBytes) out_.shrink_to_fit();
-  sent_ = 0;
-  return true;
+  return false;
 }
 
 void Session::wait_to_write() {

@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "base/clock.h"
+#include "net/write_out.h"
 #include "wire/resp/writer.h"
 
 namespace weir::resp {
@@ -130,23 +131,18 @@ void Session::on_reply(Replies::Place place) {
 
 // Writes what can be written now. False when the peer has to read first, or is gone.
 bool Session::flush() {
-  std::string& out = replies.ready();
-  while (sent_ < out.size()) {
-    const net::Io put = stream_->write(out.data() + sent_, out.size() - sent_);
-    if (put.status == net::Io::Status::kWouldBlock) {
+  switch (net::write_out(*stream_, replies.ready(), sent_)) {
+    case net::Io::Status::kMoved:
+      return true;
+    case net::Io::Status::kWouldBlock:
       wait_to_write();
       return false;
-    }
-    if (put.status == net::Io::Status::kFailed) {
+    case net::Io::Status::kEnded:
+    case net::Io::Status::kFailed:
       end();
       return false;
-    }
-    sent_ += put.bytes;
   }
-  out.clear();
-  if (out.capacity() > net::kScratchBytes) out.shrink_to_fit();
-  sent_ = 0;
-  return true;
+  return false;
 }
 
 void Session::wait_to_write() {
