@@ -161,9 +161,11 @@ class WEIR_API KeyedLimiter {
   Result<bool> block(std::string_view key, Duration duration,
                      std::optional<Instant> now = std::nullopt);
 
-  // Other numbers for all keys, while others call: each key is converted at its next use, as-is.
+  // Other numbers for all keys, while others call. Each key comes to them at its next use, as
+  // `inherit` has it (in whole tokens, rounded against the caller), by the numbers that it was last
+  // counted under: one that was not used between two updates is taken over once, as the later says.
   // ERRORS: as make(), and kExhausted after 4,096 different sets of numbers; nothing changes then.
-  Result<bool> update(const Numbers& numbers);
+  Result<bool> update(const Numbers& numbers, Inherit inherit = Inherit::kAsIs);
 
  private:
   friend struct Together;

@@ -9,12 +9,14 @@
 
 namespace weir::library {
 
-Result<std::shared_ptr<const Rules>> Rules::make(const std::vector<Numbers>& numbers) {
+Result<std::shared_ptr<const Rules>> Rules::make(const std::vector<Numbers>& numbers,
+                                                 Inherit inherit) {
   if (numbers.empty() || numbers.size() > store::kMaxCharges) {
     return Error{ErrorCode::kInvalid, "a limiter has " + std::to_string(numbers.size()) +
                                           " sets of numbers, must be 1 to 64"};
   }
   auto compiled = std::make_shared<Rules>();
+  compiled->inherit = inherit;
   for (const Numbers& set : numbers) {
     auto rule = limit::Rule::make(set);
     if (!rule) return rule.error();
@@ -86,12 +88,18 @@ KeyedCore::KeyedCore(std::string name, std::shared_ptr<const Rules> rules,
   for (std::size_t i = 1; i < store::kMaxCharges; ++i) {
     counters_.push_back(name_ + '\0' + std::to_string(i));
   }
+  for (const Inherit inherit :
+       {Inherit::kAsIs, Inherit::kReset, Inherit::kProportional, Inherit::kAdditive}) {
+    takeovers_[static_cast<std::size_t>(inherit)] = {
+        inherit, [this](const limit::Rule& older) { return was_in_force(older); }};
+  }
 }
 
 bool KeyedCore::use(std::shared_ptr<const Rules> rules) {
   const std::lock_guard lock(versions_mutex_);
-  auto version = std::find_if(versions_.begin(), versions_.end(),
-                              [&](const auto& known) { return known->same_numbers(*rules); });
+  auto version = std::find_if(versions_.begin(), versions_.end(), [&](const auto& known) {
+    return known->inherit == rules->inherit && known->same_numbers(*rules);
+  });
   if (version == versions_.end()) {
     if (versions_.size() >= kMostVersions) return false;
     version = versions_.insert(version, std::move(rules));
@@ -100,14 +108,26 @@ bool KeyedCore::use(std::shared_ptr<const Rules> rules) {
   return true;
 }
 
+bool KeyedCore::was_in_force(const limit::Rule& rule) {
+  const std::lock_guard lock(versions_mutex_);
+  return std::any_of(versions_.begin(), versions_.end(), [&](const auto& version) {
+    return std::any_of(version->rules.begin(), version->rules.end(),
+                       [&](const limit::Rule& known) { return known.numbers() == rule.numbers(); });
+  });
+}
+
 KeyedCore::~KeyedCore() {
   store_->release(name_);
 }
 
 void KeyedCore::add(const Rules& rules, std::string_view key, std::uint64_t cost,
                     Charges& charges) const {
+  const bool as_is = rules.inherit == Inherit::kAsIs;
+  const auto* const takeover =
+      as_is ? nullptr : &takeovers_[static_cast<std::size_t>(rules.inherit)];
   for (std::size_t i = 0; i < rules.rules.size(); ++i) {
-    store::Charge& charge = charges.emplace_back();
+    charges.takeovers.push_back(takeover);
+    store::Charge& charge = charges.all.emplace_back();
     charge.rule = &rules.rules[i];
     charge.counter = counters_[i];
     charge.key = key;
@@ -119,9 +139,9 @@ std::optional<KeyedCore::Touched> KeyedCore::take_quickly(const Rules& rules, st
                                                           std::uint64_t cost, Instant now) {
   if (!rules.quick || !blocks_.empty()) return std::nullopt;
   store::MemoryStore& memory = store_->memory;
-  const Hash128 id = memory.locate(hashed_name_, key);
+  const store::MemoryStore::Spot spot = memory.locate(hashed_name_, key);
   memory.see(now);
-  return memory.touch(id, *rules.quick, cost);
+  return memory.touch(spot, *rules.quick, cost);
 }
 
 bool KeyedCore::allow(const Rules& rules, std::string_view key, std::uint64_t cost, Instant now) {
@@ -141,8 +161,8 @@ KeyedCore::Taken KeyedCore::take_locked(const Rules& rules, std::string_view key
   if (const auto no = cost > 0 ? blocked(rules, key, now) : std::nullopt) return Taken{*no, now};
   Charges charges;
   add(rules, key, cost, charges);
-  boost::container::small_vector<store::Answer, 4> answers(charges.size());
-  const auto admission = store_->memory.charge_now(charges, now, answers);
+  boost::container::small_vector<store::Answer, 4> answers(charges.all.size());
+  const auto admission = store_->memory.charge_now(charges.all, now, answers, charges.takeovers);
   return Taken{combined(answers, admission.admitted), admission.at};
 }
 
@@ -152,16 +172,16 @@ void KeyedCore::take_each(const Rules& rules, std::span<const KeyedCall> calls, 
   constexpr std::size_t kAtOnce = 16;
   const bool quick = rules.quick && blocks_.empty();
   store::MemoryStore& memory = store_->memory;
-  std::array<Hash128, kAtOnce> ids;
+  std::array<store::MemoryStore::Spot, kAtOnce> spots;
   for (std::size_t done = 0; done < calls.size(); done += kAtOnce) {
     const std::size_t count = std::min(kAtOnce, calls.size() - done);
     for (std::size_t i = 0; quick && i < count; ++i) {
-      ids[i] = memory.locate(hashed_name_, calls[done + i].key);
+      spots[i] = memory.locate(hashed_name_, calls[done + i].key);
     }
     if (quick) memory.see(now);
     for (std::size_t i = 0; i < count; ++i) {
       const auto& [key, cost] = calls[done + i];
-      const auto touched = quick ? memory.touch(ids[i], *rules.quick, cost) : std::nullopt;
+      const auto touched = quick ? memory.touch(spots[i], *rules.quick, cost) : std::nullopt;
       verdicts[done + i] = touched ? rules.quick->bucket.verdict(touched->step, cost)
                                    : take_locked(rules, key, cost, now).verdict;
     }
@@ -172,11 +192,11 @@ void KeyedCore::correct(std::string_view key, store::Change change, std::uint64_
                         std::optional<Instant> charged_at) {
   Charges charges;
   add(rules(), key, cost, charges);
-  for (store::Charge& charge : charges) {
+  for (store::Charge& charge : charges.all) {
     charge.charged_at = charged_at;
     charge.change = change;
   }
-  store_->memory.correct(charges, std::nullopt, now, nullptr);
+  store_->memory.correct_now(charges.all, std::nullopt, now, charges.takeovers);
 }
 
 std::optional<Verdict> KeyedCore::blocked(const Rules& rules, std::string_view key, Instant now) {

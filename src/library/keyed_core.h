@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -21,6 +22,7 @@
 
 #include "limit/rule.h"
 #include "store/memory/memory_store.h"
+#include "store/memory/takeover.h"
 #include "weir/keyed_limiter.h"
 
 namespace weir::library {
@@ -29,7 +31,9 @@ namespace weir::library {
 struct Rules {
   std::vector<limit::Rule> rules;
   std::optional<store::MemoryStore::QuickRule> quick;  // where they are one token bucket
-  static Result<std::shared_ptr<const Rules>> make(const std::vector<Numbers>& numbers);
+  Inherit inherit = Inherit::kAsIs;                    // how the limiter's keys came to them
+  static Result<std::shared_ptr<const Rules>> make(const std::vector<Numbers>& numbers,
+                                                   Inherit inherit = Inherit::kAsIs);
   bool same_numbers(const Rules& other) const;
 };
 
@@ -79,14 +83,19 @@ class KeyedCore {
   KeyedCore(std::string name, std::shared_ptr<const Rules> rules, std::shared_ptr<StoreCore> store);
   ~KeyedCore();
 
-  using Charges = boost::container::small_vector<store::Charge, 4>;
+  // The counters that a call meets, and how each is taken over where its numbers were others.
+  struct Charges {
+    boost::container::small_vector<store::Charge, 4> all;
+    boost::container::small_vector<const store::Takeover*, 4> takeovers;
+  };
 
   StoreCore& store() { return *store_; }
   Instant or_now(std::optional<Instant> now) const { return now ? *now : store_->clock.now(); }
   // The numbers in force; they live as long as this, so that a call finishes under those it began
   // with and pays nothing for it.
   const Rules& rules() const { return *rules_.load(std::memory_order_acquire); }
-  // False when there is no room for more versions.
+  // False when there is no room for more versions. `inherit` goes for keys that were counted under
+  // an earlier version, not for those that a call's own numbers were used on last.
   bool use(std::shared_ptr<const Rules> rules);
   Blocks& blocks() { return blocks_; }
 
@@ -111,6 +120,7 @@ class KeyedCore {
   using Touched = store::MemoryStore::Touched;
 
   // Without a lock; nothing where take_locked() must be asked.
+  bool was_in_force(const limit::Rule& rule);
   std::optional<Touched> take_quickly(const Rules& rules, std::string_view key, std::uint64_t cost,
                                       Instant now);
   Taken take_locked(const Rules& rules, std::string_view key, std::uint64_t cost, Instant now);
@@ -122,6 +132,7 @@ class KeyedCore {
   std::mutex versions_mutex_;
   std::vector<std::shared_ptr<const Rules>> versions_;  // all that were in force, each once
   std::atomic<const Rules*> rules_;
+  std::array<store::Takeover, 4> takeovers_;  // by Inherit
   Blocks blocks_;
 };
 

@@ -152,7 +152,7 @@ void KeyedLimiter::reset(std::string_view key) {
   const Rules& rules = core_->rules();
   KeyedCore::Charges charges;
   core_->add(rules, key, 0, charges);
-  core_->store().memory.reset(charges);
+  core_->store().memory.reset(charges.all);
 }
 
 Result<bool> KeyedLimiter::block(std::string_view key, Duration duration,
@@ -168,8 +168,8 @@ Result<bool> KeyedLimiter::block(std::string_view key, Duration duration,
   return true;
 }
 
-Result<bool> KeyedLimiter::update(const Numbers& numbers) {
-  auto rules = Rules::make({numbers});
+Result<bool> KeyedLimiter::update(const Numbers& numbers, Inherit inherit) {
+  auto rules = Rules::make({numbers}, inherit);
   if (!rules) return rules.error();
   if (!core_->use(*std::move(rules))) {
     return Error{ErrorCode::kExhausted,
@@ -196,17 +196,17 @@ Result<Together::Answer> Together::check(std::span<const Part> parts, std::optio
       }
     }
     const Rules& rules = core.rules();
-    if (charges.size() + rules.rules.size() > store::kMaxCharges) {
+    if (charges.all.size() + rules.rules.size() > store::kMaxCharges) {
       return Error{ErrorCode::kInvalid, "more than 64 counters in one request; ask for fewer"};
     }
     if (const auto no = parts[i].cost > 0 ? core.blocked(rules, parts[i].key, at) : std::nullopt) {
       return Answer{*no, i};
     }
     core.add(rules, parts[i].key, parts[i].cost, charges);
-    owners.resize(charges.size(), i);
+    owners.resize(charges.all.size(), i);
   }
-  std::vector<store::Answer> answers(charges.size());
-  store.memory.charge_now(charges, at, answers);
+  std::vector<store::Answer> answers(charges.all.size());
+  store.memory.charge_now(charges.all, at, answers, charges.takeovers);
   std::size_t best = 0;
   for (std::size_t i = 1; i < answers.size(); ++i) {
     if (engine::is_named_over(answers[i].verdict, answers[best].verdict)) best = i;

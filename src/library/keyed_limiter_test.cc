@@ -138,6 +138,110 @@ TEST(KeyedLimiter, ConvertsEveryKeyWhenItsNumbersChange) {
   EXPECT_TRUE(limiter.allow("fresh", 20, at_ns(0)));
 }
 
+// Numbers of one algorithm that hold `quota`.
+Numbers holding(Algorithm algorithm, std::uint64_t quota) {
+  switch (algorithm) {
+    case Algorithm::kTokenBucket:
+      return TokenBucket{{1, seconds(1)}, quota};
+    case Algorithm::kLeakyBucket:
+      return LeakyBucket{{1, seconds(1)}, quota - 1};
+    case Algorithm::kFixedWindow:
+      return FixedWindow{quota, seconds(60)};
+    case Algorithm::kSlidingLog:
+      return SlidingLog{quota, seconds(60)};
+    case Algorithm::kSlidingCounter:
+      return SlidingCounter{quota, seconds(60)};
+    default:
+      return Concurrency{quota, seconds(60)};
+  }
+}
+
+constexpr Algorithm kCounting[] = {Algorithm::kTokenBucket,    Algorithm::kLeakyBucket,
+                                   Algorithm::kFixedWindow,    Algorithm::kSlidingLog,
+                                   Algorithm::kSlidingCounter, Algorithm::kConcurrency};
+
+struct InheritCase {
+  Inherit inherit;
+  std::uint64_t raised;
+  std::uint64_t lowered;
+};
+
+TEST(KeyedLimiter, TakesEveryKeyOverAsAsked) {
+  const InheritCase cases[] = {
+      {Inherit::kReset, 200, 20}, {Inherit::kProportional, 80, 8}, {Inherit::kAdditive, 140, 20}};
+  for (const Algorithm algorithm : kCounting) {
+    for (const auto& [inherit, raised, lowered] : cases) {
+      for (const std::uint64_t quota : {200, 20}) {
+        const std::string what = "algorithm " + std::to_string(int(algorithm)) + ", inherit " +
+                                 std::to_string(int(inherit)) + ", to " + std::to_string(quota);
+        KeyedLimiter limiter = make(holding(algorithm, 100));
+        for (const char* key : {"looked at", "used", "refunded"}) {
+          ASSERT_TRUE(limiter.allow(key, 60, at_ns(0))) << what;
+        }
+        ASSERT_TRUE(limiter.update(holding(algorithm, quota), inherit)) << what;
+        const std::uint64_t left = quota == 200 ? raised : lowered;
+        EXPECT_EQ(limiter.peek("looked at", at_ns(0)).remaining, left) << what;
+        EXPECT_EQ(limiter.peek("looked at", at_ns(0)).remaining, left) << what << ", once";
+        EXPECT_TRUE(limiter.allow("used", left, at_ns(0))) << what;
+        EXPECT_FALSE(limiter.allow("used", 1, at_ns(0))) << what;
+        limiter.penalty("refunded", 1, at_ns(0));
+        EXPECT_EQ(limiter.peek("refunded", at_ns(0)).remaining, left - 1) << what;
+        EXPECT_EQ(limiter.peek("fresh", at_ns(0)).remaining, quota) << what;
+      }
+    }
+  }
+}
+
+TEST(KeyedLimiter, LeavesAFullKeyFullThroughAnUpdate) {
+  for (const Inherit inherit :
+       {Inherit::kAsIs, Inherit::kReset, Inherit::kProportional, Inherit::kAdditive}) {
+    KeyedLimiter limiter = make(TokenBucket{{1, seconds(1)}, 10});
+    ASSERT_TRUE(limiter.allow("k", 1, at_ns(0)));
+    ASSERT_TRUE(limiter.update(TokenBucket{{1, seconds(1)}, 30}, inherit));
+    EXPECT_EQ(limiter.peek("k", at_ns(60 * kSecond)).remaining, 30u) << int(inherit);
+  }
+}
+
+// Its numbers were never the limiter's: what a call of its own left is no share of anything.
+TEST(KeyedLimiter, TakesAKeyOverAsItIsFromNumbersOfASingleCall) {
+  KeyedLimiter limiter = make(TokenBucket{{1, seconds(1)}, 100});
+  ASSERT_TRUE(limiter.update(TokenBucket{{1, seconds(1)}, 50}, Inherit::kProportional));
+  const Override other = *Override::make(TokenBucket{{1, seconds(1)}, 10});
+  EXPECT_EQ(limiter.check("k", other, 6, at_ns(0)).remaining, 4u);
+  EXPECT_EQ(limiter.check("k", 1, at_ns(0)).remaining, 3u);
+}
+
+TEST(KeyedLimiter, TakesAKeyThatWasNotUsedOverOnceAsTheLastUpdateSays) {
+  KeyedLimiter limiter = make(TokenBucket{{1, seconds(1)}, 100});
+  ASSERT_TRUE(limiter.allow("k", 60, at_ns(0)));
+  ASSERT_TRUE(limiter.update(TokenBucket{{1, seconds(1)}, 300}, Inherit::kAdditive));
+  ASSERT_TRUE(limiter.update(TokenBucket{{1, seconds(1)}, 200}, Inherit::kProportional));
+  EXPECT_EQ(limiter.peek("k", at_ns(0)).remaining, 80u);
+  ASSERT_TRUE(limiter.update(TokenBucket{{1, seconds(1)}, 100}, Inherit::kAsIs));
+  ASSERT_TRUE(limiter.update(TokenBucket{{1, seconds(1)}, 200}, Inherit::kProportional));
+  EXPECT_EQ(limiter.peek("k", at_ns(0)).remaining, 80u) << "it was counted under these last";
+}
+
+TEST(KeyedLimiter, NeverAdmitsMoreThanTheLargestWhileItsNumbersChangeUnderCalls) {
+  KeyedLimiter limiter = make(TokenBucket{{1, seconds(3600)}, 1000});
+  std::atomic<std::uint64_t> admitted{0};
+  std::atomic<bool> done{false};
+  std::vector<std::thread> callers;
+  for (int t = 0; t < 3; ++t) {
+    callers.emplace_back([&] {
+      while (!done) admitted += limiter.allow("k", 1, at_ns(0)) ? 1 : 0;
+    });
+  }
+  for (int i = 0; i < 200; ++i) {
+    const std::uint64_t burst = i % 2 == 0 ? 500 : 1000;
+    ASSERT_TRUE(limiter.update(TokenBucket{{1, seconds(3600)}, burst}, Inherit::kProportional));
+  }
+  while (limiter.peek("k", at_ns(0)).remaining > 0) std::this_thread::yield();
+  done = true;
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_LE(admitted, 1000u);
+}
+
 TEST(Together, ChargesAllOrNone) {
   const Store store = Store::memory();
   KeyedLimiter global = *KeyedLimiter::make("global", {TokenBucket{{1, seconds(1)}, 100}}, store);

@@ -4,8 +4,8 @@
 #include <span>
 #include <utility>
 
-#include "base/wide.h"
 #include "library/combine.h"
+#include "store/memory/takeover.h"
 
 namespace weir::library {
 
@@ -67,30 +67,20 @@ void StoreBackend::reset(Instant) {
 }
 
 void StoreBackend::update(std::vector<limit::Rule> rules, Inherit inherit, Instant now) {
-  std::vector<Verdict> before;
-  for (std::size_t i = 0; i < rules_.size(); ++i) before.push_back(take_one(i, 0, now));
   // Sets that are no longer there would be found again if they came back.
   const std::size_t kept = inherit == Inherit::kReset ? 0 : std::min(rules.size(), rules_.size());
   const Charges gone = charges(0);
   store_.reset(std::span<const store::Charge>(gone).subspan(kept));
   rules_ = std::move(rules);
-  if (inherit == Inherit::kAsIs || inherit == Inherit::kReset) return;
-  for (std::size_t i = 0; i < std::min(before.size(), rules_.size()); ++i) {
-    const std::uint64_t quota = rules_[i].quota();
-    std::uint64_t left = before[i].remaining;
-    if (inherit == Inherit::kProportional && before[i].quota > 0) {
-      left = static_cast<std::uint64_t>(floor_div(wide_product(left, quota), before[i].quota));
-    } else if (quota > before[i].quota) {
-      left += quota - before[i].quota;
-    }
-    set_one(i, left, now);
-  }
+  const store::Takeover takeover{inherit, [](const limit::Rule&) { return true; }};
+  for (std::size_t i = 0; i < kept; ++i) take_one(i, 0, now, &takeover);
 }
 
-Verdict StoreBackend::take_one(std::size_t i, std::uint64_t cost, Instant now) {
+Verdict StoreBackend::take_one(std::size_t i, std::uint64_t cost, Instant now,
+                               const store::Takeover* takeover) {
   const store::Charge one = charge(i, cost);
   store::Answer answer;
-  store_.charge_now(std::span(&one, 1), now, std::span(&answer, 1));
+  store_.charge_now(std::span(&one, 1), now, std::span(&answer, 1), std::span(&takeover, 1));
   return answer.verdict;
 }
 

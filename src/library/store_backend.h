@@ -40,7 +40,8 @@ class StoreBackend final : public Backend {
   store::Charge charge(std::size_t i, std::uint64_t cost) const;
   Charges charges(std::uint64_t cost) const;
   // One counter alone.
-  Verdict take_one(std::size_t i, std::uint64_t cost, Instant now);
+  Verdict take_one(std::size_t i, std::uint64_t cost, Instant now,
+                   const store::Takeover* takeover = nullptr);
   void set_one(std::size_t i, std::uint64_t tokens, Instant now);
 
   std::vector<limit::Rule> rules_;

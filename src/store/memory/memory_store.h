@@ -33,6 +33,8 @@
 
 namespace weir::store {
 
+struct Takeover;  // takeover.h
+
 struct MemoryOptions {
   // At least 1, at most kMostKeys; what is outside counts as it.
   std::size_t max_keys = 1'000'000;
@@ -54,13 +56,17 @@ class MemoryStore final : public Store {
   // Runs `done` before it returns.
   void charge(std::span<const Charge> charges, Instant now, std::span<Answer> answers,
               Done done) override;
-  // The same, for callers who need no store but this one.
-  Admission charge_now(std::span<const Charge> charges, Instant now, std::span<Answer> answers);
+  // The same, for callers who need no store but this one. Counters that were written under other
+  // numbers are taken over as `takeovers` has it, one for each charge (null: as they are), at their
+  // next use or look; as they are where it is empty.
+  using Takeovers = std::span<const Takeover* const>;
+  Admission charge_now(std::span<const Charge> charges, Instant now, std::span<Answer> answers,
+                       Takeovers takeovers = {});
 
   // For callers with many keys of one token bucket: the steps of a call that needs no lock, told
   // apart, so that they may be taken for several keys side by side.
   //
-  //   see(now);  id = locate(name, key);  touch(id, rule, cost)
+  //   see(now);  spot = locate(name, key);  touch(spot, rule, cost)
   //
   // Where touch() says nothing the call was not made: charge_now() makes it.
   struct QuickRule {
@@ -76,18 +82,23 @@ class MemoryStore final : public Store {
   KeyedHash::Name hashed(std::string_view counter) const { return hash_.name(counter); }
   // Instants from here on are at least this.
   void see(Instant now) { time_.raise(now); }
-  // The key's fingerprint; its slot is on its way into the cache.
-  Hash128 locate(const KeyedHash::Name& counter, std::string_view key) const {
-    const Hash128 id = hash_(counter, key);
-    table_of(id).prefetch(id.low);
-    return id;
+  // A key's fingerprint, and the lines that its slot is looked for in, on their way into the cache.
+  struct Spot {
+    Hash128 id;
+    Line* lines = nullptr;
+  };
+  Spot locate(const KeyedHash::Name& counter, std::string_view key) const {
+    return spot_of(hash_(counter, key));
   }
-  std::optional<Touched> touch(const Hash128& id, const QuickRule& rule, std::uint64_t cost);
+  std::optional<Touched> touch(const Spot& spot, const QuickRule& rule, std::uint64_t cost);
   Instant at(const Touched& touched) const { return time_.at(touched.at); }
 
   // Runs `told` before it returns.
   void correct(std::span<const Charge> charges, const std::optional<Once>& once, Instant now,
                Corrected told) override;
+  // The same, for callers who need no store but this one.
+  Correction correct_now(std::span<const Charge> charges, const std::optional<Once>& once,
+                         Instant now, Takeovers takeovers = {});
   void reset(std::span<const Charge> charges) override;
 
   // Drops every entry that equals fresh by now, and says how many. Calls do this a little at a
@@ -131,10 +142,11 @@ class MemoryStore final : public Store {
   static constexpr std::int64_t kNoEpoch = std::numeric_limits<std::int64_t>::min();
 
   Hash128 fingerprint(const Charge& charge) const { return hash_(charge.counter, charge.key); }
+  Spot spot_of(const Hash128& id) const { return {id, table_of(id).prefetch(id.low)}; }
   Shard& shard_of(const Hash128& id) { return shards_[id.high & shard_mask_]; }
   SlotTable& table_of(const Hash128& id) const { return tables_[id.high & shard_mask_]; }
-  Correction correct_now(std::span<const Charge> charges, const std::optional<Once>& once);
-  Admission charge_locked(std::span<const Charge> charges, std::span<Answer> answers);
+  Admission charge_locked(std::span<const Charge> charges, std::span<Answer> answers,
+                          Takeovers takeovers);
   void start_epoch();
   void reclaim_rules();
 
@@ -163,14 +175,14 @@ inline std::optional<MemoryStore::QuickRule> MemoryStore::QuickRule::of(const li
 // Nothing where the key must be asked under the lock: it is not there, or held, or written under
 // other numbers, or a clock's step left it beyond its reach.
 // WHY the time is read after the slot: it is then as late as any that led to what the slot holds.
-inline std::optional<MemoryStore::Touched> MemoryStore::touch(const Hash128& id,
+inline std::optional<MemoryStore::Touched> MemoryStore::touch(const Spot& spot,
                                                               const QuickRule& rule,
                                                               std::uint64_t cost) {
   constexpr int kMostTries = 16;
   const std::uint32_t place = book_.place_of(rule.serial);
   if (place == 0) return std::nullopt;
-  const std::uint64_t name = BucketSlot::name_of(id, place);
-  BucketSlot* const slot = table_of(id).seek(name);
+  const std::uint64_t name = BucketSlot::name_of(spot.id, place);
+  BucketSlot* const slot = SlotTable::seek(spot.lines, name);
   if (slot == nullptr) return std::nullopt;
   for (int tries = 0; tries < kMostTries; ++tries) {
     const std::uint64_t arrival = slot->arrival.load(std::memory_order_acquire);

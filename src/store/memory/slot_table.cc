@@ -20,24 +20,29 @@ std::int64_t fresh_at(const BookedRule& rule, std::uint64_t arrival, const Recko
 
 }  // namespace
 
-LineSpace::LineSpace(std::size_t lines) : bytes_(lines * sizeof(Line)) {
+LineSpace::LineSpace(std::size_t shards, std::size_t groups)
+    : bytes_(shards * groups * SlotTable::kLinesPerGroup * sizeof(Line)) {
   if (bytes_ == 0) return;
   void* const space = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (space != MAP_FAILED) lines_ = static_cast<Line*>(space);
+  if (space == MAP_FAILED) return;
+  lines_ = static_cast<Line*>(space);
+  madvise(space, bytes_, MADV_HUGEPAGE);  // where the system has none: the same, slower
 }
 
 LineSpace::~LineSpace() {
   if (lines_ != nullptr) munmap(lines_, bytes_);
 }
 
-void SlotTable::use(Line* lines, std::size_t most_groups) {
+void SlotTable::use(const Part& part) {
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
   static_assert(sizeof(BucketSlot) == 16 && sizeof(Line) == 64);
   // A table that holds nothing is still read, by calls without a lock.
   static std::array<Line, kLinesPerGroup> nothing{};
-  lines_ = most_groups > 0 ? lines : nothing.data();
-  most_groups_ = static_cast<std::uint32_t>(most_groups);
+  lines_ = part.lines;
+  first_ = part.most_groups > 0 ? part.lines + part.number * kLinesPerGroup : nothing.data();
+  stride_ = part.shards + part.number - 1;
+  most_groups_ = static_cast<std::uint32_t>(part.most_groups);
 }
 
 void SlotTable::start_with(std::size_t groups) {
@@ -187,12 +192,14 @@ bool SlotTable::grow() {
   const std::size_t count = groups();
   if (count >= most_groups_ || live_ * 8 < count * kSlotsPerGroup * 3) return false;
   for (std::size_t i = 0; i < count * kLinesPerGroup; ++i) {
+    Line& lower = group_at(i / kLinesPerGroup)[i % kLinesPerGroup];
+    Line& upper = group_at(i / kLinesPerGroup + count)[i % kLinesPerGroup];
     for (std::size_t j = 0; j < Line::kSlots; ++j) {
-      BucketSlot& from = lines_[i].slots[j];
+      BucketSlot& from = lower.slots[j];
       const std::uint64_t seen = from.name.load(std::memory_order_relaxed);
       if (((seen >> BucketSlot::kTagShift) & count) == 0) continue;
       from.hold();
-      BucketSlot& to = lines_[i + count * kLinesPerGroup].slots[j];
+      BucketSlot& to = upper.slots[j];
       to.arrival.store(from.arrival.load(std::memory_order_relaxed), std::memory_order_relaxed);
       to.name.store(seen, std::memory_order_release);
       from.name.store(0, std::memory_order_release);

@@ -12,9 +12,12 @@
 // without a lock changes exactly what it read: a slot that was given to another key has another
 // name.
 //
-// Grows by doubling, as used: the lines of all shards are one reservation of address space, of
-// which a shard touches what it has grown to; keys move to the upper half by one more bit of their
-// tag. So a table never moves, and who reads it needs no protection from that.
+// Grows by doubling, as used; keys move to the upper half by one more bit of their tag. The lines
+// of all shards are one reservation of address space, in which the first groups of all shards lie
+// together, then the second ones, then the next two of each, the next four, and so on. So a table
+// never moves, and who reads it needs no protection from that; and since shards grow at about the
+// same time, what is touched lies together, in huge pages where the system gives them (a check
+// waits for memory once, and without them a second time for where that is).
 //
 // The chance that two of n live keys are taken for one (same shard, same tag) is below n^2 / 2^52 /
 // shards: 2 in ten million for n = 10^6.
@@ -25,6 +28,7 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -95,7 +99,8 @@ struct alignas(64) Line {
 // The lines of all shards: address space, zero until touched.
 class LineSpace {
  public:
-  explicit LineSpace(std::size_t lines);
+  // `groups` for each of `shards`.
+  LineSpace(std::size_t shards, std::size_t groups);
   ~LineSpace();
   LineSpace(const LineSpace&) = delete;
   LineSpace& operator=(const LineSpace&) = delete;
@@ -120,12 +125,25 @@ class SlotTable {
   static constexpr std::size_t kLinesPerGroup = 4;
   static constexpr std::size_t kSlotsPerGroup = kLinesPerGroup * Line::kSlots;
 
-  // REQUIRES: called once, before all else. `most_groups` a power of two, or 0: holds nothing.
-  void use(Line* lines, std::size_t most_groups);
+  // Which table it is of those that share their lines.
+  struct Part {
+    Line* lines = nullptr;  // of all
+    std::size_t shards = 1;
+    std::size_t number = 0;
+    std::size_t most_groups = 0;  // a power of two, or 0: holds nothing
+  };
+  // REQUIRES: called once, before all else.
+  void use(const Part& part);
 
-  // The slot of `name` if it is there and nobody holds it.
-  BucketSlot* seek(std::uint64_t name) const {
+  // The lines where `name` may stand, on their way into the cache.
+  Line* prefetch(std::uint64_t name) const {
     Line* const group = group_of(name, mask_.load(std::memory_order_acquire));
+    __builtin_prefetch(group + (name >> 62), 1);
+    return group;
+  }
+  // The slot of `name` if it is there and nobody holds it. Where the table has grown since its
+  // lines were asked for, it may not be found though it is there.
+  static BucketSlot* seek(Line* group, std::uint64_t name) {
     const std::size_t preferred = name >> 62;
     for (std::size_t i = 0; i < kLinesPerGroup; ++i) {
       for (BucketSlot& slot : group[(preferred + i) % kLinesPerGroup].slots) {
@@ -133,11 +151,6 @@ class SlotTable {
       }
     }
     return nullptr;
-  }
-  // Brings what seek() will read on its way.
-  void prefetch(std::uint64_t name) const {
-    const Line* const group = group_of(name, mask_.load(std::memory_order_relaxed));
-    __builtin_prefetch(group + (name >> 62), 1);
   }
 
   // --- Under the shard's lock ---
@@ -180,13 +193,20 @@ class SlotTable {
  private:
   static constexpr std::size_t kNeighbours = 16;
 
+  // Of the groups 2^n to 2^(n+1) - 1, the shards before have as many each, and all have 2^n before
+  // these: (shards + number) x 2^n + (group - 2^n).
+  Line* group_at(std::size_t group) const {
+    if (group == 0) return first_;
+    return lines_ + (std::bit_floor(group) * stride_ + group) * kLinesPerGroup;
+  }
   Line* group_of(std::uint64_t name, std::uint32_t mask) const {
-    return lines_ + ((name >> BucketSlot::kTagShift) & mask) * kLinesPerGroup;
+    return group_at((name >> BucketSlot::kTagShift) & mask);
   }
   template <typename Visit>
   void for_group(std::size_t group, Visit visit) const {
+    Line* const lines = group_at(group);
     for (std::size_t i = 0; i < kLinesPerGroup; ++i) {
-      for (BucketSlot& slot : lines_[group * kLinesPerGroup + i].slots) {
+      for (BucketSlot& slot : lines[i].slots) {
         if (slot.name.load(std::memory_order_relaxed) != 0) visit(slot);
       }
     }
@@ -197,7 +217,9 @@ class SlotTable {
   bool grow();
   void note(std::int64_t fresh_at) { earliest_ = fresh_at < earliest_ ? fresh_at : earliest_; }
 
-  Line* lines_ = nullptr;
+  Line* lines_ = nullptr;               // of all tables
+  Line* first_ = nullptr;               // our group 0
+  std::size_t stride_ = 0;              // shards + number - 1
   std::atomic<std::uint32_t> mask_{0};  // groups - 1
   std::uint32_t most_groups_ = 0;
   std::uint32_t live_ = 0;

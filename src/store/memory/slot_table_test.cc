@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <random>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -46,6 +47,27 @@ void on_threads(int count, Body body) {
   std::vector<std::thread> threads;
   for (int t = 0; t < count; ++t) threads.emplace_back(body, t);
   for (auto& thread : threads) thread.join();
+}
+
+TEST(SlotTable, ItsGroupsLieWithThoseOfTheOthersThatHaveGrownAsFar) {
+  constexpr std::size_t kShards = 4;
+  constexpr std::size_t kMostGroups = 8;
+  const LineSpace space(kShards, kMostGroups);
+  for (std::size_t groups = 1; groups <= kMostGroups; groups *= 2) {
+    std::set<const Line*> seen;
+    for (std::size_t number = 0; number < kShards; ++number) {
+      SlotTable table;
+      table.use({space.lines(), kShards, number, kMostGroups});
+      table.start_with(groups);
+      for (std::uint64_t group = 0; group < groups; ++group) {
+        const Line* const lines = table.prefetch(group << BucketSlot::kTagShift);
+        EXPECT_TRUE(seen.insert(lines).second) << "another's";
+        EXPECT_LE(lines + SlotTable::kLinesPerGroup,
+                  space.lines() + kShards * groups * SlotTable::kLinesPerGroup)
+            << groups << " groups of each lie before those of who has more";
+      }
+    }
+  }
 }
 
 TEST(NarrowBucket, AnswersAsTheWideFormTickForTickAtEveryRate) {
@@ -235,9 +257,9 @@ TEST(MemorySlots, AreTouchedStepByStepAsByACharge) {
     const Charge charge{&rule, "limit", key, random() % 3};
     Answer right;
     apart.charge_now({&charge, 1}, now, {&right, 1});
-    const Hash128 id = stepwise.locate(name, key);
+    const MemoryStore::Spot spot = stepwise.locate(name, key);
     stepwise.see(now);
-    if (const auto step = stepwise.touch(id, quick, charge.cost)) {
+    if (const auto step = stepwise.touch(spot, quick, charge.cost)) {
       ++touched;
       ASSERT_EQ(quick.bucket.verdict(step->step, charge.cost), right.verdict);
       ASSERT_EQ(stepwise.at(*step), now);
