@@ -1,7 +1,13 @@
 // How long decisions take while the store cannot answer, one after the other.
 //
-//   bench_redis_failures URL ROUNDS [PID]    prints how many there were, and their median, p99.9
-//                                            and longest in ms, over store.timeout (20 ms)
+//   bench_redis_failures URL ROUNDS [PID]    prints how many there were; their median, p99.9 and
+//                                            longest in ms (store.timeout is 20 ms); p99.9 of what
+//                                            the machine itself was late by meanwhile; and p99.9 of
+//                                            the decisions less that
+//
+// What the machine was late by is told by a thread that does nothing but ask to be woken in a
+// millisecond, on the same processors, side by side with each decision: the longest it was kept
+// waiting while that lasted.
 //
 // Each round makes as many calls as a breaker lets wait. With PID, the server's: each round lets it
 // go on, waits until it has answered, and stops it (SIGSTOP). Without: a store of its own each
@@ -10,10 +16,12 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <future>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "limit/rule.h"
@@ -26,9 +34,43 @@ namespace {
 
 using namespace weir;
 
+double ms_since(std::int64_t ns) {
+  return static_cast<double>(net::steady_ns() - ns) / 1e6;
+}
+
+// How late the machine wakes a thread that has nothing to do with the store.
+class Control {
+ public:
+  Control() : thread_([this] { run(); }) {}
+  ~Control() {
+    done_ = true;
+    thread_.join();
+  }
+
+  // The longest since it was asked last, in ms.
+  double latest() { return static_cast<double>(late_ns_.exchange(0)) / 1e6; }
+
+ private:
+  void run() {
+    while (!done_) {
+      const std::int64_t due = net::steady_ns() + 1'000'000;
+      std::this_thread::sleep_until(net::steady_point(due));
+      const std::int64_t late = net::steady_ns() - due;
+      std::int64_t seen = late_ns_;
+      while (late > seen && !late_ns_.compare_exchange_weak(seen, late)) {
+      }
+    }
+  }
+
+  std::atomic<std::int64_t> late_ns_{0};
+  std::atomic<bool> done_{false};
+  std::thread thread_;
+};
+
 struct Waited {
   bool known = false;
   double ms = 0;
+  double machine_ms = 0;  // the machine's own part
 };
 
 // A store with a loop of its own, asked from this thread.
@@ -55,25 +97,46 @@ class Asked {
     const store::Charge charge{.rule = &*rule, .counter = "bench", .key = "1:k,"};
     store::Answer answer;
     std::promise<double> told;
+    control_.latest();
     loops_.at(0).post([&] {
       const std::int64_t started = net::steady_ns();
-      store_->charge({&charge, 1}, Instant{}, {&answer, 1}, [&, started](store::Admission) {
-        told.set_value(static_cast<double>(net::steady_ns() - started) / 1e6);
-      });
+      store_->charge({&charge, 1}, Instant{}, {&answer, 1},
+                     [&, started](store::Admission) { told.set_value(ms_since(started)); });
     });
     const double ms = told.get_future().get();
-    return {answer.known, ms};
+    return {answer.known, ms, control_.latest()};
   }
 
  private:
   net::Loops loops_;
   std::unique_ptr<store::RedisStore> store_;
+  Control control_;
 };
 
-void add_failures(Asked& asked, std::vector<double>& all) {
+double at_share(std::vector<double> values, double share) {
+  std::sort(values.begin(), values.end());
+  const auto place = static_cast<std::size_t>(static_cast<double>(values.size()) * share);
+  return values[std::min(values.size() - 1, place)];
+}
+
+void print(const std::vector<Waited>& all) {
+  std::vector<double> waits;
+  std::vector<double> machine;
+  std::vector<double> ours;
+  for (const Waited& one : all) {
+    waits.push_back(one.ms);
+    machine.push_back(one.machine_ms);
+    ours.push_back(one.ms - one.machine_ms);
+  }
+  std::printf("%zu %.1f %.1f %.1f %.1f %.1f\n", all.size(), at_share(waits, 0.5),
+              at_share(waits, 0.999), at_share(waits, 1), at_share(machine, 0.999),
+              at_share(ours, 0.999));
+}
+
+void add_failures(Asked& asked, std::vector<Waited>& all) {
   for (int i = 0; i < store::redis::Breaker::kFailures; ++i) {
     const Waited waited = asked.ask();
-    if (!waited.known) all.push_back(waited.ms);
+    if (!waited.known) all.push_back(waited);
   }
 }
 
@@ -86,7 +149,7 @@ int main(int argc, char** argv) {
   }
   const int rounds = std::atoi(argv[2]);
   const pid_t server = argc == 4 ? std::atoi(argv[3]) : 0;
-  std::vector<double> all;
+  std::vector<Waited> all;
   std::unique_ptr<Asked> asked;
   for (int round = 0; round < rounds; ++round) {
     if (server == 0 || !asked) asked = std::make_unique<Asked>(argv[1]);
@@ -100,8 +163,6 @@ int main(int argc, char** argv) {
   }
   if (server != 0) kill(server, SIGCONT);
   if (all.empty()) return 1;
-  std::sort(all.begin(), all.end());
-  std::printf("%zu %.1f %.1f %.1f\n", all.size(), all[all.size() / 2],
-              all[std::min(all.size() - 1, all.size() * 999 / 1000)], all.back());
+  print(all);
   return 0;
 }
