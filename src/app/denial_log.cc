@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "engine/compiled_policy.h"
 #include "engine/metrics.h"
+#include "wire/http1/trace_context.h"
 
 namespace weir::app {
 namespace {
@@ -74,6 +75,10 @@ void add_attributes(Fields& fields, const engine::Attributes& attributes, bool s
     if (one.who && !show_who) continue;
     if (const auto value = attributes.find(one.attribute))
       fields.add(one.name, std::string(*value));
+  }
+  const auto trace = attributes.find({Kind::kHeader, "traceparent"});
+  if (const auto id = http1::trace_id_of(trace.value_or(std::string_view()))) {
+    fields.add("trace_id", std::string(*id));
   }
   const auto ip = show_who ? attributes.ip() : std::nullopt;
   if (ip) fields.add("ip", ip->to_string());

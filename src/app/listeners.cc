@@ -121,6 +121,14 @@ Result<std::unique_ptr<Listeners::Opened>> Listeners::open(const policy::Policy&
   }
   warn_of_unwanted_sockets();
   if (auto loaded = load_certificates(policy); !loaded) return undo("tls", loaded.error());
+  for (const auto* all : {&open_, &opened->listeners}) {
+    for (const auto& one : *all) {
+      if (!one->gateway) continue;
+      if (auto used = one->gateway->use_access_log(*policy.gateway); !used) {
+        return undo("gateway", used.error());
+      }
+    }
+  }
   return opened;
 }
 
@@ -207,6 +215,14 @@ Result<bool> Listeners::load_certificates(const policy::Policy& policy) {
     }
   }
   return true;
+}
+
+void Listeners::reopen_logs() {
+  for (const auto* all : {&open_, &retired_}) {
+    for (const auto& one : *all) {
+      if (one->gateway) one->gateway->reopen_access_log();
+    }
+  }
 }
 
 std::vector<net::FileDescriptor> Listeners::share_sockets() const {

@@ -76,6 +76,9 @@ class Listeners {
   // ERRORS: kInvalid, naming the file; what was in force there stays.
   Result<bool> load_certificates(const policy::Policy& policy);
 
+  // Opens log files again, for whoever has moved them away.
+  void reopen_logs();
+
   // Copies of all listening sockets, for a process that is to take over. THREADS: any.
   std::vector<net::FileDescriptor> share_sockets() const;
   // It has. THREADS: any.

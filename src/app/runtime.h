@@ -60,6 +60,9 @@ class Runtime {
   // Reads the certificates again that the policy in force names, and logs what came of it.
   void reload_certificates();
 
+  // Opens log files again, for whoever has moved them away.
+  void reopen_logs() { listeners_->reopen_logs(); }
+
   const Clock& clock() const { return *clock_; }
   metrics::Registry& registry() { return registry_; }
   const engine::Engine& engine() const { return *engine_; }

@@ -59,6 +59,7 @@ int serve(Runtime& runtime, LivePolicy& live, net::Loop& control) {
   bool stopped = false;
   const signals::Watch watch(control, [&](signals::Event event) {
     if (event == signals::Event::kReload) return live.reload("SIGHUP");
+    if (event == signals::Event::kReopenLogs) return runtime.reopen_logs();
     stopped = true;
   });
   FilesWatch certificates(control, [&runtime] { runtime.reload_certificates(); });

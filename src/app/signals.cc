@@ -22,6 +22,7 @@ sigset_t stopping() {
 sigset_t awaited() {
   sigset_t set = stopping();
   sigaddset(&set, SIGHUP);
+  sigaddset(&set, SIGUSR1);
   return set;
 }
 
@@ -58,8 +59,8 @@ void Watch::wait() {
 void Watch::take() {
   signalfd_siginfo came{};
   while (::read(descriptor_.native_handle(), &came, sizeof came) == sizeof came) {
-    if (came.ssi_signo == SIGHUP) {
-      tell_(Event::kReload);
+    if (came.ssi_signo == SIGHUP || came.ssi_signo == SIGUSR1) {
+      tell_(came.ssi_signo == SIGHUP ? Event::kReload : Event::kReopenLogs);
       continue;
     }
     const sigset_t set = stopping();

@@ -1,4 +1,5 @@
-// Signals, as events of one loop: SIGTERM and SIGINT end the program, SIGHUP reloads.
+// Signals, as events of one loop: SIGTERM and SIGINT end the program, SIGHUP reloads, SIGUSR1 opens
+// logs again.
 //
 // THREADS: block() before any thread is started, so that all of them inherit the mask; a Watch is
 // its loop's.
@@ -12,7 +13,7 @@
 
 namespace weir::app::signals {
 
-enum class Event { kStop, kReload };
+enum class Event { kStop, kReload, kReopenLogs };
 
 // From here on the signals wait for a Watch. SIGPIPE is ignored: a closed peer is an error of
 // write.

@@ -126,30 +126,6 @@ void append_json_name(Piece& out, const LimitDecision* named) {
   out += '"';
 }
 
-void append_message(Piece& out, const Decision& decision,
-                    std::optional<std::uint64_t> retry_after) {
-  const LimitDecision* named = decision.named_limit();
-  if (decision.reason == Reason::kLimiterUnavailable) {
-    out += "the rate limiter cannot decide now";
-  } else if (decision.reason == Reason::kCostExceedsLimit) {
-    out += "the request costs more than the limit can ever hold";
-  } else if (decision.reason == Reason::kBlocked) {
-    out += "the request is blocked";
-  } else if (decision.reason == Reason::kBanned) {
-    out += "the client is banned";
-  } else if (decision.reason == Reason::kMissingKey) {
-    out += "the request lacks what the limit counts by";
-  } else if (named != nullptr && algorithm_of(*named->numbers) == Algorithm::kConcurrency) {
-    out += "too many requests at once";
-  } else {
-    out += "too many requests";
-  }
-  if (!retry_after) return;
-  out += ", retry after ";
-  out.add_number(*retry_after);
-  out += 's';
-}
-
 // "9.4"; see append_exact_seconds.
 template <typename Text>
 void add_exact_seconds(Text& out, Duration duration) {
@@ -241,6 +217,17 @@ std::optional<std::uint64_t> retry_after_seconds(const Decision& decision) {
   return wait_seconds(decision, named->verdict.retry_after);
 }
 
+std::optional<NamedNumbers> named_numbers(const Decision& decision) {
+  const LimitDecision* named = decision.named_limit();
+  if (named == nullptr || !has_numbers(*named)) return std::nullopt;
+  const Verdict& verdict = named->verdict;
+  NamedNumbers numbers{verdict.quota, verdict.remaining, std::nullopt};
+  if (algorithm_of(*named->numbers) == Algorithm::kConcurrency) return numbers;
+  const Duration after = has_wait(verdict) ? verdict.retry_after : verdict.reset_after;
+  numbers.reset = unix_seconds(decision.at, after);
+  return numbers;
+}
+
 // Puts all lines together before they go into the buffer. WHY names as template arguments: then
 // their text is a few moves, and no call of memcpy.
 class AnswerHeaders::Builder {
@@ -293,14 +280,11 @@ void AnswerHeaders::fill(const Decision& decision) {
 }
 
 void AnswerHeaders::Builder::add_x_ratelimit() {
-  const LimitDecision* named = decision_.named_limit();
-  if (named == nullptr || !has_numbers(*named)) return;
-  const Verdict& verdict = named->verdict;
-  add_number<kLimitName>(verdict.quota);
-  add_number<kRemainingName>(verdict.remaining);
-  if (algorithm_of(*named->numbers) == Algorithm::kConcurrency) return;  // no moment is known
-  const Duration after = has_wait(verdict) ? verdict.retry_after : verdict.reset_after;
-  add_number<kResetName>(unix_seconds(decision_.at, after));
+  const auto numbers = named_numbers(decision_);
+  if (!numbers) return;
+  add_number<kLimitName>(numbers->quota);
+  add_number<kRemainingName>(numbers->remaining);
+  if (numbers->reset) add_number<kResetName>(*numbers->reset);
 }
 
 void AnswerHeaders::Builder::add_ratelimit() {
@@ -363,28 +347,6 @@ bool is_rate_limit_header(std::string_view name) {
 std::string_view refusal_code(const Decision& decision) {
   if (decision.reason == Reason::kLimiterUnavailable) return "LIMITER_UNAVAILABLE";
   return decision.reason == Reason::kBlocked ? "BLOCKED" : "RATE_LIMITED";
-}
-
-void append_refusal_body(const Decision& decision, std::string& out) {
-  WEIR_CHECK(!decision.allowed, "only a refused request is told that it was");
-  const bool unavailable = decision.reason == Reason::kLimiterUnavailable;
-  const auto retry_after = retry_after_seconds(decision);
-  Piece body;
-  body += "{\"code\":\"";
-  body += refusal_code(decision);
-  body += "\",\"message\":\"";
-  append_message(body, decision, retry_after);
-  body += "\",\"limit\":";
-  append_json_name(body, decision.named_limit());
-  body += ",\"retry_after\":";
-  retry_after ? body.add_number(*retry_after) : void(body += "null");
-  if (decision.reason != Reason::kNone && !unavailable) {
-    body += ",\"reason\":\"";
-    body += to_string(decision.reason);
-    body += '"';
-  }
-  body += '}';
-  out += body.view();
 }
 
 void append_exact_seconds(std::string& out, Duration duration) {

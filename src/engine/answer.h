@@ -1,5 +1,5 @@
-// Answer: what every HTTP listener says about a decision (docs/http.md): header fields, the body
-// of a refusal, the check API's JSON.
+// Answer: what every HTTP listener says about a decision (docs/http.md): header fields, the check
+// API's JSON. The body of a refusal is refusal_body.h's.
 //
 // Seconds in headers and refusals are whole and rounded up: down would tell a client to come back
 // too early, to be refused again. The check API's are exact, to the nanosecond.
@@ -29,6 +29,15 @@ std::string_view refusal_code(const Decision& decision);
 // What Retry-After says: whole seconds, at least 1, with the policy's jitter. Nothing for an
 // admitted request, and where no wait helps or its length is not known.
 std::optional<std::uint64_t> retry_after_seconds(const Decision& decision);
+
+// What X-RateLimit-* say, of the limit that the decision names.
+struct NamedNumbers {
+  std::uint64_t quota = 0;
+  std::uint64_t remaining = 0;
+  std::optional<std::uint64_t> reset;  // Unix seconds; calls in flight have no such moment
+};
+// Nothing where no limit was met, or the store did not answer.
+std::optional<NamedNumbers> named_numbers(const Decision& decision);
 
 // The header fields that the policy asks for, in families: X-RateLimit-*, RateLimit-Policy and
 // RateLimit, Retry-After, X-RateLimit-Shadow. Keeps its memory between fills.
@@ -75,9 +84,6 @@ class AnswerHeaders {
 // upstream's own is replaced by them. Retry-After does not: an upstream may say when it will be
 // back.
 bool is_rate_limit_header(std::string_view name);
-
-// Appends the JSON body of a refusal. REQUIRES: !decision.allowed.
-void append_refusal_body(const Decision& decision, std::string& out);
 
 // Appends the check API's JSON. `id` names the decision for settle, refund and release.
 // REQUIRES: `id` needs no escapes.

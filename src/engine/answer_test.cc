@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "engine/rate_limit_item.h"
+#include "engine/refusal_body.h"
 #include "engine/test_engine.h"
 
 namespace weir::engine {

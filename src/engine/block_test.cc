@@ -5,6 +5,7 @@
 #include "engine/answer.h"
 #include "engine/compiled_policy.h"
 #include "engine/explain.h"
+#include "engine/refusal_body.h"
 #include "engine/test_engine.h"
 
 namespace weir::engine {

@@ -4,6 +4,7 @@
 
 #include "engine/answer.h"
 #include "engine/compiled_policy.h"
+#include "engine/refusal_body.h"
 #include "engine/sent_attributes.h"
 #include "library/engine_core.h"
 
@@ -161,9 +162,7 @@ HttpAnswer Decision::http() const {
   }
   if (allowed) return answer;
   answer.status = engine::refusal_status(decided);
-  const bool problem = decided.policy->policy().response.body == policy::BodyFormat::kProblemJson;
-  answer.content_type = problem ? "application/problem+json" : "application/json";
-  engine::append_refusal_body(decided, answer.body);
+  answer.content_type = engine::append_refusal_body(decided, answer.body);
   return answer;
 }
 

@@ -12,9 +12,6 @@ struct NotYet {
 
 constexpr std::array kNotYet{
     NotYet{Feature::kLeased, "the mode leased"},
-    NotYet{Feature::kProblemJson, "a body of problem+json"},
-    NotYet{Feature::kTemplateBody, "a body from a template file"},
-    NotYet{Feature::kCors, "CORS on refusals"},
 };
 
 }  // namespace

@@ -17,9 +17,6 @@ namespace weir::policy {
 enum class Feature : std::uint8_t {
   kBuilt,  // everything that has no row
   kLeased,
-  kProblemJson,
-  kTemplateBody,
-  kCors,
   kResp,
   kGrpc,
 };

@@ -63,6 +63,33 @@ void read_upstream_tls(Reader& reader, const Entry& entry, Gateway& out) {
                                             : "upstream_tls has a cert and no key, wants both");
 }
 
+constexpr std::array<std::pair<std::string_view, AccessFormat>, 2> kAccessFormats{
+    {{"combined", AccessFormat::kCombined}, {"json", AccessFormat::kJson}}};
+
+constexpr std::array kAccessLogFields{
+    Field<AccessLog>{{"file", "path", kRequired, "Where the lines go; they are appended."},
+                     [](Reader& r, const Entry& e, AccessLog& log) {
+                       if (read_text(r, e, log.file) && log.file.empty()) {
+                         r.mistake(e.value->at,
+                                   "file is empty, wants a path, or leave access_log out");
+                       }
+                     }},
+    Field<AccessLog>{{"format", "combined or json", "combined", "How a line is written."},
+                     [](Reader& r, const Entry& e, AccessLog& log) {
+                       read_enum<AccessFormat>(r, e, kAccessFormats, log.format);
+                     }},
+    Field<AccessLog>{
+        {"query", "true or false", "false",
+         "Whether queries stand in it, which often hold secrets; that of Referer too."},
+        [](Reader& r, const Entry& e, AccessLog& log) { read_bool(r, e, log.query); }},
+};
+
+void read_access_log(Reader& reader, const Entry& entry, Gateway& out) {
+  AccessLog log;
+  read_fields<AccessLog>(reader, entry, kAccessLogFields, log);
+  out.access_log = std::move(log);
+}
+
 constexpr auto kGatewayFields = with_listener_fields<Gateway>(std::array{
     Field<Gateway>{{"upstream", "URL, a list of them, or a mapping, see below", "",
                     "Where admitted requests go: `http://host:port`, `https://host:port` or "
@@ -85,6 +112,9 @@ constexpr auto kGatewayFields = with_listener_fields<Gateway>(std::array{
                    [](Reader& r, const Entry& e, Gateway& g) {
                      read_number(r, e, g.max_headers, {8, 1000});
                    }},
+    Field<Gateway>{{"access_log", "a mapping, see below", "",
+                    "A line for each request, and what was decided."},
+                   read_access_log},
 });
 
 }  // namespace
@@ -106,6 +136,7 @@ void document_gateway(std::vector<SectionDoc>& out) {
   document_upstreams(out);
   out.push_back(document<GatewayTimeouts>("gateway.timeouts", "", kTimeoutFields));
   out.push_back(document<ClientTls>("gateway.upstream_tls", "", kUpstreamTlsFields));
+  out.push_back(document<AccessLog>("gateway.access_log", "", kAccessLogFields));
 }
 
 }  // namespace weir::policy

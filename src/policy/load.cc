@@ -13,9 +13,11 @@ namespace weir::policy {
 namespace {
 
 Result<PolicyText> read_file(const std::string& path, Format format) {
-  auto file = read_text_file(path);
-  if (!file) return file.error();
-  return PolicyText{path, std::move(file->text), format, file->world_readable};
+  Result<TextFile> file = read_text_file(path, kLargestFile);
+  if (file) return PolicyText{path, std::move(file->text), format, file->world_readable};
+  Error error = file.error();
+  if (error.code == ErrorCode::kInvalid) error.message += "; name one policy file";
+  return error;
 }
 
 Loaded refused(const std::string& name, std::string message) {

@@ -55,11 +55,11 @@ TEST_F(LoadFile, NamesAFileThatCannotBeRead) {
   const std::string folder = folder_ + "/folder.yaml";
   ASSERT_EQ(::mkdir(folder.c_str(), 0700), 0);
   EXPECT_EQ(all(load_file(folder).mistakes),
-            folder + ": is not a file but a folder or a device; name one file\n");
+            folder + ": is not a file but a folder or a device; name one policy file\n");
   const std::string pipe = folder_ + "/pipe.yaml";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_EQ(all(load_file(pipe).mistakes),
-            pipe + ": is not a file but a folder or a device; name one file\n");
+            pipe + ": is not a file but a folder or a device; name one policy file\n");
 }
 
 TEST_F(LoadFile, WarnsOfASecretThatEveryUserCanRead) {

@@ -159,12 +159,25 @@ struct Limit {
 enum class HeaderFamily : std::uint8_t { kXRateLimit, kRateLimit, kRetryAfter };
 enum class BodyFormat : std::uint8_t { kJson, kProblemJson, kTemplate };
 
+class BodyTemplate;  // body_template.h
+
+// Which pages of other origins a browser lets read the gateway's own answers.
+struct Cors {
+  bool any_origin = false;           // `echo`
+  std::vector<std::string> origins;  // as a browser sends them: "https://example.org"
+
+  bool on() const { return any_origin || !origins.empty(); }
+  bool admits(std::string_view origin) const;
+};
+
 struct Response {
   int status = 429;
   std::vector<HeaderFamily> headers{HeaderFamily::kXRateLimit, HeaderFamily::kRateLimit,
                                     HeaderFamily::kRetryAfter};
   BodyFormat body = BodyFormat::kJson;
-  std::string template_file;
+  std::string template_file;                          // kTemplate
+  std::shared_ptr<const BodyTemplate> body_template;  // kTemplate: what the file held
+  Cors cors;
   bool shadow_header = false;
   Duration retry_jitter{0};
 
@@ -289,6 +302,15 @@ struct GatewayTimeouts {
   Duration drain = std::chrono::seconds(30);     // SIGTERM to the last connection closed
 };
 
+enum class AccessFormat : std::uint8_t { kCombined, kJson };
+
+// A line for each request.
+struct AccessLog {
+  std::string file;
+  AccessFormat format = AccessFormat::kCombined;
+  bool query = false;  // queries stand in it
+};
+
 struct Gateway : Listener {
   UpstreamGroup upstream;  // without servers: there are routes alone
   std::vector<Route> routes;
@@ -296,6 +318,7 @@ struct Gateway : Listener {
   GatewayTimeouts timeouts;
   std::uint32_t max_header_bytes = 64 * 1024;
   std::uint32_t max_headers = 100;
+  std::optional<AccessLog> access_log;
 };
 
 struct Api : Listener {

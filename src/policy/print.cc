@@ -115,6 +115,11 @@ std::string ban(const Ban& value) {
          ", doubling_to: " + format_duration(value.doubling_to) + " }";
 }
 
+std::string cors(const Cors& value) {
+  if (value.any_origin) return "echo";
+  return value.on() ? list(value.origins, text) : "off";
+}
+
 std::string key_part(const KeyPart& part) {
   std::string out;
   for (const Attribute& attribute : part.alternatives) {
@@ -330,6 +335,7 @@ class Printer {
     line("  ", "headers",
          list(value.headers, [](HeaderFamily family) { return std::string(word(family)); }));
     line("  ", "body", body(value));
+    line("  ", "cors", cors(value.cors));
     line("  ", "shadow_header", word(value.shadow_header));
     line("  ", "retry_jitter", format_duration(value.retry_jitter));
   }
@@ -361,12 +367,20 @@ class Printer {
     upstream_tls(value.upstream_tls);
     line("  ", "max_header_bytes", std::to_string(value.max_header_bytes));
     line("  ", "max_headers", std::to_string(value.max_headers));
+    if (value.access_log) access_log(*value.access_log);
     out_ += "  timeouts:\n";
     const GatewayTimeouts& t = value.timeouts;
     const std::pair<std::string_view, Duration> rows[] = {
         {"header", t.header},   {"idle", t.idle},         {"body", t.body},
         {"connect", t.connect}, {"response", t.response}, {"drain", t.drain}};
     for (const auto& [name, duration] : rows) line("    ", name, format_duration(duration));
+  }
+
+  void access_log(const AccessLog& value) {
+    line("  ", "access_log",
+         "{ file: " + text(value.file) +
+             ", format: " + (value.format == AccessFormat::kJson ? "json" : "combined") +
+             ", query: " + word(value.query) + " }");
   }
 
   void upstream_tls(const ClientTls& value) {

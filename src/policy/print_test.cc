@@ -36,7 +36,9 @@ identity:
   user: jwt:sub
   tier: query:tier
   jwt: { keys: /etc/weir/keys.json, algorithms: [RS256, ES256], issuer: "https://id.test" }
-response: { status: 503, headers: [retry-after], shadow_header: true, retry_jitter: 1.5s }
+response:
+  { status: 503, headers: [retry-after], shadow_header: true, retry_jitter: 1.5s,
+    body: problem+json, cors: ["https://example.org:8443", "http://[::1]:3000"] }
 websocket:
   { kind: /a/kind, request_id: /id, max_inspect: 2MiB, unreadable: close, close_after: 3 }
 paths:
@@ -80,6 +82,7 @@ gateway:
     - { path: [/b, /c], upstream: [http://b:2] }
   timeouts: { idle: 5, drain: 1m }
   max_headers: 50
+  access_log: { file: /var/log/weir/access.log, format: json, query: true }
 api: { listen: 127.0.0.1:8081, token: abc }
 admin: { listen: 127.0.0.1:9090, token: "x$${y}", state: /var/lib/weir/changes }
 metrics: { top_keys: 10, keys: hashed }
@@ -112,6 +115,8 @@ jwt = { keys = "/etc/weir/keys.json", algorithms = ["RS256", "ES256"], issuer = 
 [response]
 status = 503
 headers = ["retry-after"]
+body = "problem+json"
+cors = ["https://example.org:8443", "http://[::1]:3000"]
 shadow_header = true
 retry_jitter = 1.5
 
@@ -162,6 +167,7 @@ cost = "header.x-cost"
 listen = "[::1]:8080"
 upstream = "http://[::1]:3000/"
 max_headers = 50
+access_log = { file = "/var/log/weir/access.log", format = "json", query = true }
 timeouts = { idle = 5, drain = "1m" }
 
 [[gateway.routes]]

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "policy/body_template.h"
 #include "policy/sections.h"
 
 namespace weir::policy {
@@ -30,6 +31,14 @@ void read_headers(Reader& reader, const Entry& entry, Response& out) {
   if (reader.mistakes() == before) out.headers = std::move(families);
 }
 
+void read_template(Reader& reader, const Entry& entry, Response& out) {
+  auto made = BodyTemplate::load(entry.value->text);
+  if (!made) return reader.mistake(entry.value->at, "body: " + made.error().message);
+  out.body = BodyFormat::kTemplate;
+  out.template_file = entry.value->text;
+  out.body_template = std::move(*made);
+}
+
 void read_body(Reader& reader, const Entry& entry, Response& out) {
   const std::string* text = read_scalar(reader, entry, "json, problem+json or a file");
   if (text == nullptr) return;
@@ -37,29 +46,54 @@ void read_body(Reader& reader, const Entry& entry, Response& out) {
     out.body = BodyFormat::kJson;
   } else if (*text == "problem+json") {
     out.body = BodyFormat::kProblemJson;
-    reader.refuse_unbuilt(Feature::kProblemJson, entry.value->at);
   } else if (text->find_first_of("./") != std::string::npos) {
-    out.body = BodyFormat::kTemplate;
-    out.template_file = *text;
-    reader.refuse_unbuilt(Feature::kTemplateBody, entry.value->at);
+    read_template(reader, entry, out);
   } else {
     reader.mistake(entry.value->at, "body is " + quote(entry.value->shown()) +
                                         ", wants json, problem+json or the path of a file");
   }
 }
 
-void read_cors(Reader& reader, const Entry& entry, Response&) {
-  if (entry.value->kind == Node::Kind::kSequence) {
-    for (const Entry& item : read_items(reader, entry, "a list of origins")) {
-      std::string unused;
-      read_text(reader, item, unused);
+// "https://example.org:8443": what stands in an Origin header, which has no path and no capitals.
+bool is_origin(std::string_view text) {
+  const std::size_t scheme = text.find("://");
+  if (scheme == std::string_view::npos || scheme == 0) return false;
+  const auto lower = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.';
+  };
+  if (!std::all_of(text.begin(), text.begin() + static_cast<long>(scheme), lower)) return false;
+  const std::string_view rest = text.substr(scheme + 3);
+  return !rest.empty() && rest.size() <= 255 && std::all_of(rest.begin(), rest.end(), [&](char c) {
+    return lower(c) || c == ':' || c == '[' || c == ']';
+  });
+}
+
+void read_origins(Reader& reader, const Entry& entry, Cors& out) {
+  const std::vector<Entry> items = read_items(reader, entry, "https://example.org");
+  if (items.empty()) reader.mistake(entry.value->at, "cors is an empty list, wants origins or off");
+  for (const Entry& item : items) {
+    std::string origin;
+    if (!read_text(reader, item, origin)) continue;
+    if (is_origin(origin)) {
+      out.origins.push_back(std::move(origin));
+      continue;
     }
-    reader.refuse_unbuilt(Feature::kCors, entry.value->at);
-    return;
+    reader.mistake(item.at,
+                   "cors has " + quote(item.value->shown()) +
+                       ", wants an origin as browsers send it, such as "
+                       "https://example.org: no path, no capitals",
+                   origin == "*" ? "write cors: echo for any origin" : "");
   }
-  if (read_word(reader, entry, {"off", "echo"}) == 1) {
-    reader.refuse_unbuilt(Feature::kCors, entry.value->at);
+}
+
+void read_cors(Reader& reader, const Entry& entry, Response& out) {
+  Cors cors;
+  if (entry.value->kind == Node::Kind::kSequence) {
+    read_origins(reader, entry, cors);
+  } else {
+    cors.any_origin = read_word(reader, entry, {"off", "echo"}) == 1;
   }
+  out.cors = std::move(cors);
 }
 
 constexpr std::array kResponseFields{
@@ -72,10 +106,12 @@ constexpr std::array kResponseFields{
                      "Which families of headers tell of limits. `[]` for none."},
                     read_headers},
     Field<Response>{{"body", "json, problem+json or a file", "json",
-                     "The body of a refusal (all but json: not yet)."},
+                     "The body of a refusal. A file, .json, .html, .xml or .txt, may hold "
+                     "placeholders such as `{{retry_after}}`."},
                     read_body},
     Field<Response>{{"cors", "off, echo or a list of origins", "off",
-                     "CORS headers on the gateway's own refusals (all but off: not yet)."},
+                     "Pages of which origins a browser lets read the gateway's own answers: none, "
+                     "any (`echo`), or those listed."},
                     read_cors},
     Field<Response>{
         {"shadow_header", "true or false", "false",
@@ -165,6 +201,10 @@ constexpr std::array kPathsFields{
 
 bool Response::sends(HeaderFamily family) const {
   return std::find(headers.begin(), headers.end(), family) != headers.end();
+}
+
+bool Cors::admits(std::string_view origin) const {
+  return any_origin || std::find(origins.begin(), origins.end(), origin) != origins.end();
 }
 
 void read_response(Reader& reader, const Entry& entry, Policy& out) {

@@ -1,9 +1,10 @@
-// Files of text that a policy is, or names.
+// TextFile: a whole file of bounded size, read at once.
 //
-// THREADS: any. Blocks while it reads.
+// THREADS: any.
 
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "weir/result.h"
@@ -12,11 +13,11 @@ namespace weir::policy {
 
 struct TextFile {
   std::string text;
-  bool world_readable = false;
+  bool world_readable = false;  // every user of this machine can read it
 };
 
-// ERRORS: what is wrong with the file, as the rest of a sentence: "cannot be opened: ...". A
-// folder, a device and what is larger than 64 MiB are refused.
-Result<TextFile> read_text_file(const std::string& path);
+// ERRORS: kIo, kInvalid for what is no file, kExhausted above `most` bytes. The message stands
+// behind the file's name: "cannot be opened: No such file or directory".
+Result<TextFile> read_text_file(const std::string& path, std::size_t most);
 
 }  // namespace weir::policy

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "policy/document.h"
 #include "policy/text_file.h"
 
 namespace weir::policy {
@@ -65,7 +66,7 @@ Result<bool> ValueList::add(std::string_view line, bool addresses) {
 
 Result<std::shared_ptr<const ValueList>> ValueList::read(const std::string& file,
                                                          const Attribute& attribute) {
-  auto read = read_text_file(file);
+  auto read = read_text_file(file, kLargestFile);
   if (!read) return read.error();
   auto list = std::make_shared<ValueList>();
   list->file_ = file;

@@ -78,6 +78,26 @@ bool is_unlimited(const NumberSet& numbers) {
   });
 }
 
+// Whether every preflight of a browser meets this, and whether one may meet the limit.
+bool takes_out_preflights(const Match& match) {
+  return std::all_of(match.conditions.begin(), match.conditions.end(), [](const Condition& one) {
+    if (one.attribute.kind == Kind::kMethod) return one.pattern.matches("OPTIONS");
+    return one.attribute.kind == Kind::kHeader &&
+           (one.attribute.name == "access-control-request-method" ||
+            one.attribute.name == "origin");
+  });
+}
+
+bool may_meet_preflights(const Limit& limit) {
+  if (limit.mode == Mode::kShadow || counts_messages(limit)) return false;
+  if (std::any_of(limit.except.begin(), limit.except.end(), takes_out_preflights)) return false;
+  return !limit.match || std::all_of(limit.match->conditions.begin(), limit.match->conditions.end(),
+                                     [](const Condition& one) {
+                                       return one.attribute.kind != Kind::kMethod ||
+                                              one.pattern.matches("OPTIONS");
+                                     });
+}
+
 bool limits_nobody(const Limit& limit) {
   if (!is_unlimited(limit.numbers)) return false;
   const bool tiers = std::all_of(limit.tiers.begin(), limit.tiers.end(),
@@ -146,6 +166,24 @@ class Doubts {
         "unreadable is pass: a client can hide a message's kind, by naming it twice or by "
         "more than max_inspect bytes, and only limits on any kind count it",
         "write refuse or close, or limit message: \"*\" too");
+  }
+
+  // A page whose preflight is refused is told of a network error, whatever the answer says.
+  void preflights() {
+    if (!policy_.gateway || !policy_.response.cors.on()) return;
+    const Entry* entry = root_.find("response");
+    if (entry == nullptr ||
+        std::any_of(policy_.exempt.begin(), policy_.exempt.end(), takes_out_preflights)) {
+      return;
+    }
+    const auto counted =
+        std::find_if(policy_.limits.begin(), policy_.limits.end(), may_meet_preflights);
+    if (counted == policy_.limits.end()) return;
+    reader_.doubt(place_of(*entry->value, "cors"),
+                  "cors is on, and limit " + quote(counted->name) +
+                      " counts preflights (OPTIONS): a page whose preflight is refused sees a "
+                      "network error",
+                  "exempt: [{ method: OPTIONS, header.access-control-request-method: \"*\" }]");
   }
 
   void listeners() {
@@ -368,6 +406,7 @@ void warn(Reader& reader, const Node& root, const Policy& policy, bool world_rea
   doubts.limits();
   doubts.identity();
   doubts.websocket();
+  doubts.preflights();
   doubts.listeners();
   doubts.store();
   if (world_readable) doubts.secrets();

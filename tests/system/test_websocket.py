@@ -9,6 +9,7 @@ import http.server
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import threading
@@ -234,6 +235,38 @@ class Connections(WebSocketTest):
         clients[1].close()
         harness.until(lambda: self.connect(listen, X_User_Id="7").status == 101,
                       "the place of a closed connection is free")
+
+
+class Stopping(WebSocketTest):
+    """The drain is 30 s here; nobody who holds a WebSocket open makes the program wait for it."""
+
+    def test_clients_are_told_1001_at_once_and_the_program_ends(self):
+        weir = self.gateway()
+        clients = [self.connect(weir.listen) for _ in range(3)]
+        weir.signal(signal.SIGTERM)
+        for client in clients:
+            opcode, payload = client.receive()
+            self.assertEqual((opcode, int.from_bytes(payload[:2], "big")), (CLOSE, 1001))
+            client.close()
+        self.assertEqual(weir.wait(), 0, weir.output)
+
+    def test_a_client_that_stays_all_the_same_is_left(self):
+        weir = self.gateway()
+        self.connect(weir.listen)
+        weir.signal(signal.SIGTERM)
+        self.assertEqual(weir.wait(), 0, weir.output)
+
+    def test_a_relay_has_a_short_grace(self):
+        listen = harness.free_port()
+        weir = self.serve(f"""
+limits: []
+gateway: {{ listen: 127.0.0.1:{listen}, upstream: "http://127.0.0.1:{self.demo()}" }}
+""", name="relay.yaml")
+        client = self.connect(listen)
+        weir.signal(signal.SIGTERM)
+        client.send("still passes")
+        self.assertEqual(client.answers(1), ["still passes"])
+        self.assertEqual(weir.wait(), 0, weir.output)
 
 
 class Embedded(WebSocketTest):

@@ -216,8 +216,10 @@ void LivePolicy::set_trouble(std::string trouble) {
 
 // What they hold is taken by reading the policy again, since that reads them.
 void LivePolicy::watch_named() {
-  std::vector<std::string> files = policy::listed_files(base_.policy);
-  if (const auto& jwt = base_.policy.identity.jwt) files.push_back(jwt->keys);
+  const policy::Policy& policy = base_.policy;
+  std::vector<std::string> files = policy::listed_files(policy);
+  if (policy.identity.jwt) files.push_back(policy.identity.jwt->keys);
+  if (policy.response.body_template) files.push_back(policy.response.template_file);
   named_.watch(std::move(files));
 }
 

@@ -123,7 +123,7 @@ class LivePolicy final : public admin::Control {
   std::string refused_;  // last: a text's hash, or why there was none; empty once one is in force
   std::string first_text_;  // to be kept once it is in force
   net::SteadyTimer expiry_;
-  FilesWatch named_;  // the files that the policy names: lists, and keys of tokens
+  FilesWatch named_;  // the files that the policy names: lists, keys of tokens, a body
 
   mutable std::mutex mutex_;
   admin::PolicyStatus status_;          // by mutex_, as is what follows

@@ -7,6 +7,7 @@
 
 #include "engine/answer.h"
 #include "engine/compiled_policy.h"
+#include "engine/refusal_body.h"
 #include "serve/api/api.h"
 #include "serve/api/forwarded_request.h"
 
@@ -68,8 +69,7 @@ void fill(const Asked& asked, const engine::Decision& decision) {
   // A limiter that cannot decide is no verdict on the client: callers that know only 401 and 403
   // refuse all the same, by their own word.
   response.status = asked.options.deny.value_or(status);
-  response.content_type = "application/json";
-  engine::append_refusal_body(decision, response.body);
+  response.content_type = engine::append_refusal_body(decision, response.body);
 }
 
 // Answers, once an admitted request has waited for its slot.

@@ -1,6 +1,7 @@
 #include "serve/gateway/forwarded_head.h"
 
 #include "engine/answer.h"
+#include "serve/gateway/request_id.h"
 #include "wire/http1/characters.h"
 #include "wire/http1/writer.h"
 #include "wire/websocket/handshake.h"
@@ -63,6 +64,9 @@ bool keeps_request_field(const Headers& headers, const Header& header, bool chun
     if (is_forwarding_field(header.name)) {
       return context.peer_trusted && !is_rewritten_field(header.name);
     }
+    if (!context.request_id.empty() && http1::equals_ignore_case(header.name, kRequestIdHeader)) {
+      return false;
+    }
     if (context.plain_frames &&
         http1::equals_ignore_case(header.name, websocket::kExtensionsHeader)) {
       return false;
@@ -92,6 +96,10 @@ void append_origin(std::string& out, const http1::RequestHead& head,
   if (context.peer_trusted) {
     proto = head.headers.find("x-forwarded-proto");
     host = head.headers.find("x-forwarded-host");
+  }
+  if (!context.request_id.empty()) {
+    out.append("\r\nX-Request-Id: ");
+    out.append(context.request_id);
   }
   out.append("\r\nX-Forwarded-Proto: ");
   out.append(proto ? proto.value : context.tls ? "https" : "http");

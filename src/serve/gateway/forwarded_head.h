@@ -6,10 +6,10 @@
 //
 // Request: Via is added; X-Forwarded-For gets the peer's address at its end when the peer is a
 // trusted proxy, and is replaced by it when not; X-Forwarded-Proto and -Host stay when a trusted
-// proxy sent them and are replaced when not. From others, Forwarded, X-Real-IP and every
-// X-Forwarded-* are dropped: nobody vouches for them. Host is passed on as sent.
-// Response: Via is added; where the gateway says RateLimit*, X-RateLimit-* or shadow headers, the
-// upstream's own are dropped, so that a client sees one set.
+// proxy sent them and are replaced when not; X-Request-Id is the gateway's to say. From others,
+// Forwarded, X-Real-IP and every X-Forwarded-* are dropped: nobody vouches for them. Host is passed
+// on as sent. Response: Via is added; where the gateway says RateLimit*, X-RateLimit-* or shadow
+// headers, the upstream's own are dropped, so that a client sees one set.
 //
 // THREADS: pure functions.
 
@@ -27,10 +27,11 @@ struct RequestContext {
   std::string_view path;  // in normal form
   std::string_view peer;  // the address at the other end of the connection, as text
   bool peer_trusted = false;
-  bool tls = false;           // spoken on the client's connection
-  std::string_view upstream;  // host:port, for HTTP/1.0 requests that name no host
-  bool upgrade = false;       // pass the wish for another protocol on
-  bool plain_frames = false;  // without extensions, which change what stands in a frame
+  bool tls = false;             // spoken on the client's connection
+  std::string_view request_id;  // in place of what the client sent; empty: that passes
+  std::string_view upstream;    // host:port, for HTTP/1.0 requests that name no host
+  bool upgrade = false;         // pass the wish for another protocol on
+  bool plain_frames = false;    // without extensions, which change what stands in a frame
 };
 
 // `end` is one past the head's last byte. The views of `head` stand in one piece before it.

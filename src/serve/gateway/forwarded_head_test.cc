@@ -48,6 +48,20 @@ TEST(ForwardedHead, SendsThePathInNormalFormAndAnEmptyQueryAsSent) {
             "GET /normal? HTTP/1.1\r\nHo");
 }
 
+TEST(ForwardedHead, SaysTheIdThatTheGatewayHasForTheRequestInPlaceOfTheClients) {
+  RequestContext context;
+  context.path = "/a";
+  context.peer = "192.0.2.7";
+  context.request_id = "made";
+  const std::string sent =
+      "GET / HTTP/1.1\r\nHost: h\r\nX-REQUEST-ID: a\r\nx-request-id: b\r\n"
+      "traceparent: 00-x\r\ntracestate: y\r\n\r\n";
+  EXPECT_EQ(forward(sent, context),
+            "GET /a HTTP/1.1\r\nHost: h\r\ntraceparent: 00-x\r\ntracestate: y\r\n"
+            "X-Forwarded-For: 192.0.2.7\r\nX-Request-Id: made\r\nX-Forwarded-Proto: http\r\n"
+            "X-Forwarded-Host: h\r\nVia: 1.1 weir\r\n\r\n");
+}
+
 TEST(ForwardedHead, LeavesOutWhatBelongsToTheConnection) {
   const std::string out = forward(
       "GET / HTTP/1.1\r\nHost: h\r\nConnection: keep-alive, X-Mine\r\nKeep-Alive: 5\r\n"

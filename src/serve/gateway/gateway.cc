@@ -11,8 +11,8 @@ Result<std::unique_ptr<Gateway>> Gateway::open(net::Loops& loops, net::ListenOpt
                                                metrics::Registry& registry, UpstreamBoard& board) {
   std::unique_ptr<Gateway> gateway(new Gateway(registry, clock));
   for (std::size_t i = 0; i < loops.size(); ++i) {
-    gateway->workers_.push_back(
-        std::make_unique<Worker>(loops.at(i), engine, clock, gateway->counters_, board));
+    gateway->workers_.push_back(std::make_unique<Worker>(
+        loops.at(i), engine, clock, gateway->counters_, board, gateway->access_log_));
   }
   listener.tls_protocol = "http/1.1";
   Result<std::unique_ptr<net::Server>> server = net::Server::open(

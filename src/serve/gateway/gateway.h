@@ -17,6 +17,7 @@
 #include "engine/engine.h"
 #include "net/loop.h"
 #include "net/server.h"
+#include "serve/gateway/access_log.h"
 #include "serve/gateway/worker.h"
 #include "weir/result.h"
 
@@ -41,15 +42,25 @@ class Gateway {
     server_->drain(within, std::move(done));
   }
 
+  // Writes a line for each request where the policy says so, from now on.
+  // ERRORS: kIo, naming the file; what was in force stays.
+  Result<bool> use_access_log(const policy::Gateway& settings) {
+    return access_log_.use(settings.access_log);
+  }
+  // Opens its file again, for whoever has moved it away.
+  void reopen_access_log() { access_log_.reopen(); }
+
   net::Server& server() { return *server_; }
   const net::Server& server() const { return *server_; }
   std::uint16_t port() const { return server_->port(); }
   std::size_t connections() const { return server_->connections(); }
 
  private:
-  Gateway(metrics::Registry& registry, const Clock& clock) : counters_(registry, clock) {}
+  Gateway(metrics::Registry& registry, const Clock& clock)
+      : counters_(registry, clock), access_log_(registry) {}
 
   Counters counters_;
+  AccessLog access_log_;
   std::vector<std::unique_ptr<Worker>> workers_;  // one a loop
   std::unique_ptr<net::Server> server_;           // ends its sessions before the workers go
 };

@@ -11,7 +11,8 @@ void append_local_answer(std::string& out, const LocalAnswer& answer) {
   http1::append_date_header(out, answer.unix_seconds);
   http1::append_parsed_header(out, "Content-Type", answer.content_type);
   http1::append_number_header(out, "Content-Length", answer.body.size());
-  out.append(answer.headers);
+  out.append(answer.rate_headers);
+  out.append(answer.own_headers);
   if (answer.close) {
     out.append("Connection: close\r\n");
   } else if (answer.keep_alive_1_0) {

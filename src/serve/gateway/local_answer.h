@@ -13,7 +13,8 @@ namespace weir::gateway {
 struct LocalAnswer {
   int status = 500;
   std::int64_t unix_seconds = 0;  // of Date
-  std::string_view headers;       // whole lines to add
+  std::string_view rate_headers;  // whole lines, as are the next
+  std::string_view own_headers;
   std::string_view content_type = "application/json";
   std::string_view body;
   bool to_head = false;  // says how long the body would be, and sends none

@@ -18,6 +18,7 @@ using websocket::Opcode;
 constexpr std::size_t kBound = 64 * 1024;  // unsent bytes at which the other side is held back
 // For a client to take its close frame and to go.
 constexpr Duration kCloseTime = std::chrono::seconds(5);
+constexpr std::string_view kLeaving = "the server is going away";
 // Messages have no bound of their own: one that is not looked into is passed on piece by piece.
 constexpr websocket::ReaderLimits kAnyLength{std::numeric_limits<std::uint64_t>::max()};
 
@@ -73,7 +74,15 @@ void MessageTunnel::pump() {
   pumping_ = false;
 }
 
+void MessageTunnel::leave() {
+  leaving_ = true;
+  pump();
+}
+
 void MessageTunnel::pump_once() {
+  if (leaving_ && phase_ == Phase::kReading) {
+    close_both(CloseCode::kGoingAway, kLeaving, CloseCode::kGoingAway);
+  }
   if (phase_ != Phase::kClosing) take_from_client();
   take_from_upstream();
   client_->flush();

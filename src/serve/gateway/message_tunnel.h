@@ -46,6 +46,8 @@ class MessageTunnel final
   // progress once the other has ended.
   void start(net::ConnectionPtr client, net::ConnectionPtr upstream, Duration patience);
   void close();
+  // Ends the connection with 1001 on both sides, after a message that is being decided or held.
+  void leave();
 
   void on_input(net::Connection& from) override;
   void on_output(net::Connection& to) override;
@@ -103,6 +105,7 @@ class MessageTunnel final
   Phase phase_ = Phase::kReading;
   bool pumping_ = false;
   bool pump_again_ = false;
+  bool leaving_ = false;
 
   // From the client.
   websocket::Reader reader_;

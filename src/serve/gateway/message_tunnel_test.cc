@@ -380,5 +380,52 @@ TEST_F(LateMessages, AnAnswerThatComesAfterTheEndHurtsNobody) {
   EXPECT_EQ(at_upstream(upstream), sent(R"({"type":"ping"})"));
 }
 
+TEST_F(Messages, BothSidesAreToldThatTheServerGoesAwayAsTheListenerDrains) {
+  limit_queries(1);
+  start();
+  RawClient one = client();
+  one.send(handshake());
+  RawClient upstream = accept();
+  open(one, upstream);
+  std::promise<void> done;
+  gateway_->drain(std::chrono::minutes(5), [&done] { done.set_value(); });
+  EXPECT_EQ(at_client(one), closing(1001, "the server is going away"));
+  EXPECT_EQ(at_upstream(upstream), closing(1001));
+  one.close();
+  upstream.close();
+  EXPECT_EQ(done.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
+}
+
+TEST_F(Messages, AMessageOfTheUpstreamsEndsItsFrameBeforeTheClientIsToldOfTheEnd) {
+  limit_queries(1);
+  start();
+  RawClient one = client();
+  one.send(handshake());
+  RawClient upstream = accept();
+  open(one, upstream);
+  const std::string whole = from_server(Opcode::kText, "half and half");
+  upstream.send(whole.substr(0, 8));
+  EXPECT_EQ(one.read_exactly(8), whole.substr(0, 8));
+  gateway_->drain(std::chrono::minutes(5), [] {});
+  EXPECT_EQ(at_upstream(upstream), closing(1001));
+  upstream.send(whole.substr(8));
+  EXPECT_EQ(one.read_exactly(whole.size() - 8), whole.substr(8));
+  EXPECT_EQ(at_client(one), closing(1001, "the server is going away"));
+}
+
+TEST_F(Messages, ATunnelThatNobodyLooksIntoHasAShortGrace) {
+  start();
+  RawClient one = client();
+  one.send(handshake());
+  RawClient upstream = accept();
+  open(one, upstream);
+  std::promise<void> done;
+  gateway_->drain(std::chrono::minutes(5), [&done] { done.set_value(); });
+  one.send("still passes");
+  EXPECT_EQ(upstream.read_exactly(12), "still passes");
+  EXPECT_EQ(done.get_future().wait_for(std::chrono::seconds(60)), std::future_status::ready);
+  EXPECT_TRUE(one.at_end());
+}
+
 }  // namespace
 }  // namespace weir::gateway

@@ -215,5 +215,126 @@ TEST_F(Refusal, ARepeatedIdentityHeaderIs400) {
   EXPECT_EQ(status_of(one.read_response()), 400);
 }
 
+const std::string kFromPage = "GET /a HTTP/1.1\r\nHost: h\r\nOrigin: https://example.org\r\n\r\n";
+
+TEST_F(Refusal, APageOfAnOriginThatThePolicyNamesMayReadIt) {
+  limit_all(0);
+  policy_.response.cors.origins = {"https://example.org"};
+  start();
+  RawClient one = client();
+  one.send(kFromPage);
+  const std::string answer = one.read_response();
+  EXPECT_EQ(status_of(answer), 429);
+  EXPECT_TRUE(contains(answer, "\r\nVary: Origin\r\n"));
+  EXPECT_TRUE(contains(answer, "\r\nAccess-Control-Allow-Origin: https://example.org\r\n"));
+  EXPECT_TRUE(contains(answer, "\r\nAccess-Control-Allow-Credentials: true\r\n"));
+  EXPECT_TRUE(contains(answer, "\r\nAccess-Control-Expose-Headers: Retry-After, RateLimit, "));
+}
+
+TEST_F(Refusal, AnotherOriginIsToldNothingButThatAnswersVary) {
+  limit_all(0);
+  policy_.response.cors.origins = {"https://example.org"};
+  start();
+  RawClient one = client();
+  for (const std::string& origin : {std::string("Origin: https://example.org.evil.test\r\n"),
+                                    std::string("Origin: null\r\n"), std::string(),
+                                    std::string("Origin: https://example.org\r\n"
+                                                "Origin: https://example.org\r\n")}) {
+    one.send("GET /a HTTP/1.1\r\nHost: h\r\n" + origin + "\r\n");
+    const std::string answer = one.read_response();
+    EXPECT_EQ(status_of(answer), 429);
+    EXPECT_TRUE(contains(answer, "\r\nVary: Origin\r\n")) << origin;
+    EXPECT_FALSE(contains(answer, "Access-Control-")) << origin;
+  }
+}
+
+TEST_F(Refusal, EchoAdmitsEveryPlainOriginAndNoLongOne) {
+  limit_all(0);
+  policy_.response.cors.any_origin = true;
+  start();
+  RawClient one = client();
+  const auto asked = [&one](const std::string& origin) {
+    one.send("GET /a HTTP/1.1\r\nHost: h\r\nOrigin: " + origin + "\r\n\r\n");
+    return one.read_response();
+  };
+  EXPECT_TRUE(contains(asked("null"), "Access-Control-Allow-Origin: null\r\n"));
+  EXPECT_TRUE(contains(asked("http://a:1"), "Access-Control-Allow-Origin: http://a:1\r\n"));
+  EXPECT_FALSE(contains(asked("a b"), "Access-Control-"));
+  EXPECT_FALSE(contains(asked(std::string(513, 'a')), "Access-Control-"));
+}
+
+TEST_F(Refusal, FaultsCanBeReadByAPageTooAndAnUpstreamsAnswerIsItsOwn) {
+  policy_.response.cors.any_origin = true;
+  start();
+  RawClient one = client();
+  one.send(kFromPage);
+  RawClient upstream = accept();
+  upstream.read_until("\r\n\r\n");
+  upstream.send(kOk);
+  EXPECT_FALSE(contains(one.read_response(), "Access-Control-"));
+  one.send(kFromPage);
+  upstream.read_until("\r\n\r\n");
+  upstream.close();
+  stop_upstream();
+  const std::string fault = one.read_response();
+  EXPECT_EQ(status_of(fault), 502);
+  EXPECT_TRUE(contains(fault, "Access-Control-Allow-Origin: https://example.org\r\n"));
+}
+
+TEST_F(Refusal, WhatIsNoRequestIsAnsweredWithoutTheHeadersOfTheOneBefore) {
+  limit_all(0);
+  policy_.response.cors.any_origin = true;
+  start();
+  RawClient one = client();
+  one.send(kFromPage);
+  EXPECT_TRUE(contains(one.read_response(), "Access-Control-"));
+  one.send("BROKEN\r\n\r\n");
+  const std::string answer = one.read_response();
+  EXPECT_EQ(status_of(answer), 400);
+  EXPECT_FALSE(contains(answer, "Access-Control-"));
+  EXPECT_FALSE(contains(answer, "X-RateLimit"));
+}
+
+// The value of a line of that name.
+std::string value_of(const std::string& head, const std::string& name) {
+  const auto at = head.find("\r\n" + name + ": ");
+  if (at == std::string::npos) return "";
+  const auto begin = at + name.size() + 4;
+  return head.substr(begin, head.find("\r\n", begin) - begin);
+}
+
+TEST_F(Refusal, EveryRequestHasAnIdThatTheUpstreamAndARefusedClientAreTold) {
+  limit_all(1);
+  start();
+  RawClient one = client();
+  const std::string sent = "GET /a HTTP/1.1\r\nHost: h\r\nX-Request-Id: mine\r\n\r\n";
+  one.send(sent);
+  RawClient upstream = accept();
+  const std::string first = value_of(upstream.read_until("\r\n\r\n"), "X-Request-Id");
+  upstream.send(kOk);
+  EXPECT_EQ(value_of(one.read_response(), "X-Request-Id"), "") << "an upstream's answer is its own";
+  one.send(sent);
+  const std::string second = value_of(one.read_response(), "X-Request-Id");
+  EXPECT_EQ(first.size(), 32u);
+  EXPECT_EQ(second.size(), 32u);
+  EXPECT_NE(first, second);
+  EXPECT_NE(second, "mine") << "nobody vouches for it";
+}
+
+TEST_F(Refusal, AnIdOfATrustedProxysIsPassedOnWhereItIsOne) {
+  limit_all(0);
+  policy_.identity.trusted_proxies = {*IpPrefix::parse("127.0.0.0/8")};
+  start();
+  RawClient one = client();
+  const auto told = [&one](const std::string& lines) {
+    one.send("GET /a HTTP/1.1\r\nHost: h\r\n" + lines + "\r\n");
+    return value_of(one.read_response(), "X-Request-Id");
+  };
+  EXPECT_EQ(told("X-Request-ID: 7f/9-a\r\n"), "7f/9-a");
+  EXPECT_EQ(told("X-Request-ID: a b\r\n").size(), 32u);
+  EXPECT_EQ(told("X-Request-ID: a\r\nX-Request-ID: a\r\n").size(), 32u);
+  EXPECT_EQ(told("X-Request-ID: " + std::string(129, 'a') + "\r\n").size(), 32u);
+}
+
 }  // namespace
 }  // namespace weir::gateway

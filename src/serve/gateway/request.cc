@@ -2,8 +2,11 @@
 
 #include <utility>
 
+#include "engine/refusal_body.h"
 #include "engine/request_view.h"
+#include "serve/gateway/cors.h"
 #include "serve/gateway/forwarded_head.h"
+#include "serve/gateway/request_id.h"
 #include "serve/gateway/session.h"
 #include "wire/http1/characters.h"
 
@@ -47,10 +50,15 @@ void Session::handle_request() {
   unwanted_.start(head.body, BodyRelay::Framing::kDrop);
   exchange_.rate_headers().clear();
   const policy::Policy& policy = worker_.policy();
+  own_headers_.clear();
+  append_cors_headers(own_headers_, policy.response.cors, head.headers);
   if (policy.gateway) timeouts_ = policy.gateway->timeouts;
   facts_.emplace(head, path_buffer_);
   const Instant now = worker_.clock.now();
+  facts_->set_request_id(name_request(policy));
   const Result<bool> read = facts_->read(policy.identity, policy.paths, peer_, now);
+  begin_access(policy, now);
+  if (access_) read ? access_->describe(head, *facts_) : access_->describe(head, peer_text_);
   if (!read) {
     worker_.counters.error.add();
     leave_head();
@@ -63,9 +71,38 @@ void Session::handle_request() {
                         [this](const engine::Decision& decision) { on_decision(decision); });
 }
 
+// The request's id, which lives in own_headers_ until the next request.
+std::string_view Session::name_request(const policy::Policy& policy) {
+  const http1::Found sent = parser_.head().headers.find(kRequestIdHeader);
+  const bool believed = sent && !sent.repeated() && is_request_id(sent.value) &&
+                        policy::is_trusted(policy.identity, peer_);
+  own_headers_ += "X-Request-Id: ";
+  const std::size_t begin = own_headers_.size();
+  if (believed) {
+    own_headers_ += sent.value;
+  } else {
+    worker_.request_ids.append_next(own_headers_);
+  }
+  const std::size_t size = own_headers_.size() - begin;
+  own_headers_ += "\r\n";
+  return std::string_view(own_headers_).substr(begin, size);
+}
+
+// A head that is no request, or never became one: nothing of it is known, and none may follow.
+void Session::refuse_head(int status, std::string_view code, std::string_view message) {
+  worker_.counters.error.add();
+  traits_ = {};
+  begin_access(worker_.policy(), worker_.clock.now());
+  exchange_.rate_headers().clear();
+  own_headers_.clear();
+  unwanted_.start({}, BodyRelay::Framing::kDrop);
+  answer_fault(status, code, message, true);
+}
+
 void Session::on_decision(const engine::Decision& decision) {
   worker_.counters.timer.end(asked_at_);
   if (decision.allowed) account_.open(decision);
+  if (access_) access_->decided(decision);
   if (state_ == State::kClosed) {  // ended while the store was asked
     account_.close();
     facts_.reset();
@@ -104,6 +141,7 @@ void Session::admit(const engine::CompiledPolicy& compiled) {
   context.peer = peer_text_;
   context.peer_trusted = policy::is_trusted(policy.identity, peer_);
   context.tls = client_->speaks_tls();
+  context.request_id = facts_->request_id();
   context.upstream = group_->authority();
   context.upgrade = traits_.upgrade;
   watch(compiled);
@@ -124,8 +162,8 @@ void Session::watch(const engine::CompiledPolicy& compiled) {
   http1::Limits limits;
   limits.max_headers = static_cast<std::uint32_t>(parser_.head().headers.size());
   limits.max_head_bytes = static_cast<std::uint32_t>(head.size());
-  watched_ =
-      std::make_unique<WatchedRequest>(head, limits, compiled.policy(), peer_, facts_->read_at());
+  watched_ = std::make_unique<WatchedRequest>(head, limits, compiled.policy(), peer_,
+                                              facts_->read_at(), facts_->request_id());
   traits_.plain_frames = true;
 }
 
@@ -155,8 +193,8 @@ void Session::leave_head() {
 
 void Session::refuse(const engine::Decision& decision) {
   std::string body;
-  engine::append_refusal_body(decision, body);
   LocalAnswer local;
+  local.content_type = engine::append_refusal_body(decision, body);
   local.status = engine::refusal_status(decision);
   local.body = body;
   answer(local);
@@ -173,12 +211,14 @@ bool Session::rest_can_be_read_past() const {
 void Session::answer(const LocalAnswer& wanted) {
   LocalAnswer local = wanted;
   local.unix_seconds = worker_.clock.now().wall_ns / 1'000'000'000;
-  local.headers = exchange_.rate_headers();
+  local.rate_headers = exchange_.rate_headers();
+  local.own_headers = own_headers_;
   local.to_head = traits_.to_head;
   local.close =
       wanted.close || !traits_.keep_alive || sessions_.draining() || !rest_can_be_read_past();
   local.keep_alive_1_0 = traits_.client_is_1_0;
   append_local_answer(client_->output(), local);
+  end_access(local.status, local.to_head ? 0 : local.body.size());
   close_after_ = local.close;
   if (close_after_) return linger();
   state_ = unwanted_.done() ? State::kHead : State::kReadPast;
@@ -192,6 +232,20 @@ void Session::answer_fault(int status, std::string_view code, std::string_view m
   local.body = body;
   local.close = close;
   answer(local);
+}
+
+// ---- the access log
+
+void Session::begin_access(const policy::Policy& policy, Instant now) {
+  access_.reset();
+  if (!policy.gateway || !policy.gateway->access_log) return;
+  access_ = std::make_unique<AccessEntry>(*policy.gateway->access_log, policy.metrics.keys, now);
+}
+
+void Session::end_access(int status, std::uint64_t bytes, bool early) {
+  if (!access_) return;
+  worker_.access_log.write(access_->line(status, bytes, early, worker_.clock.now()));
+  access_.reset();
 }
 
 }  // namespace weir::gateway

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "serve/gateway/request_id.h"
 #include "wire/http1/characters.h"
 #include "wire/http1/cookies.h"
 #include "wire/http1/query.h"
@@ -31,6 +32,9 @@ void RequestFacts::forget_made() {
 
 std::optional<std::string_view> RequestFacts::header(std::string_view name,
                                                      std::size_t index) const {
+  if (!request_id_.empty() && http1::equals_ignore_case(name, kRequestIdHeader)) {
+    return index == 0 ? std::optional(request_id_) : std::nullopt;
+  }
   for (const http1::Header field : head_.headers) {
     if (http1::equals_ignore_case(field.name, name) && index-- == 0) return field.value;
   }

@@ -29,12 +29,16 @@ class RequestFacts final : public engine::RequestAttributes {
   Result<bool> read(const policy::Identity& identity, const policy::Paths& paths,
                     const IpAddress& peer, Instant now);
 
+  // What X-Request-Id is taken to say, whatever the client sent. REQUIRES: it outlives this.
+  void set_request_id(std::string_view id) { request_id_ = id; }
+
   // Drops the values that were made for find() since read(): for who asks again and again.
   void forget_made();
 
   // REQUIRES for these: read() succeeded.
   Instant read_at() const { return read_at_; }
   std::string_view upstream_path() const { return upstream_path_; }
+  std::string_view request_id() const { return request_id_; }
 
   // policy::RequestFields
   std::optional<std::string_view> header(std::string_view name, std::size_t index) const override;
@@ -46,6 +50,7 @@ class RequestFacts final : public engine::RequestAttributes {
   policy::PathBuffer& buffer_;
   std::string_view upstream_path_;
   Instant read_at_;
+  std::string_view request_id_;                                         // empty: as it was sent
   std::forward_list<std::string>::const_iterator kept_ = made_.cend();  // of read()'s, the newest
 };
 

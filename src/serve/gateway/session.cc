@@ -15,6 +15,10 @@ constexpr Duration kDrainGrace = std::chrono::seconds(1);
 constexpr Duration kLingerStep = std::chrono::seconds(5);
 constexpr Duration kLingerStepDraining = std::chrono::seconds(1);
 constexpr Duration kLingerTotal = std::chrono::seconds(30);
+// What a tunnel whose frames nobody reads here has left, once the listener closes.
+constexpr Duration kTunnelGrace = std::chrono::seconds(5);
+// What the access log says of a client that left before its answer began, as nginx does.
+constexpr int kClientGone = 499;
 
 http1::Limits limits_of(const policy::Gateway& settings) {
   http1::Limits limits;
@@ -116,10 +120,7 @@ bool Session::step() {
       if (client_->input_over()) end();
       return false;
     case http1::Progress::kError:
-      worker_.counters.error.add();
-      traits_ = {};
-      unwanted_.start({}, BodyRelay::Framing::kDrop);
-      answer_fault(parser_.error().status, "BAD_REQUEST", parser_.error().message, true);
+      refuse_head(parser_.error().status, "BAD_REQUEST", parser_.error().message);
       return false;
     case http1::Progress::kComplete:
       handle_request();
@@ -183,11 +184,7 @@ void Session::linger() {
 
 void Session::on_deadline() {
   if (state_ == State::kHead && parser_.begun()) {
-    worker_.counters.error.add();
-    traits_ = {};
-    unwanted_.start({}, BodyRelay::Framing::kDrop);
-    answer_fault(408, "REQUEST_TIMEOUT", "the head of the request did not arrive in time", true);
-    return;
+    return refuse_head(408, "REQUEST_TIMEOUT", "the head of the request did not arrive in time");
   }
   if (state_ == State::kHead) return linger();
   end();
@@ -195,9 +192,18 @@ void Session::on_deadline() {
 
 // A request may be on its way already: an idle connection has a moment to bring it, is answered,
 // and is told that it ends. Closed at once, the request would be lost.
+//
+// A WebSocket has no end of its own to wait for: where its frames are looked into, both sides are
+// told that the server goes away.
 void Session::drain() {
+  if (state_ == State::kTunnel) return leave_tunnel();
   const bool idle = state_ == State::kHead && !parser_.begun() && client_->input().empty();
   if (idle) deadline_.expires_after(kDrainGrace);
+}
+
+void Session::leave_tunnel() {
+  if (messages_) return messages_->leave();
+  deadline_.expires_after(kTunnelGrace);
 }
 
 void Session::abort() {
@@ -207,6 +213,12 @@ void Session::abort() {
 void Session::end() {
   if (state_ == State::kClosed) return;
   state_ = State::kClosed;
+  // Of one that began and did not end: cut short, or the client left before it began.
+  if (access_ && access_->status() != 0) {
+    end_access(access_->status(), exchange_.response_bytes(), true);
+  } else {
+    end_access(kClientGone, 0, true);
+  }
   deadline_.cancel();
   delay_.reset();
   account_.close();
@@ -226,6 +238,7 @@ void Session::destroy() {
 
 bool Session::begin_response(const http1::ResponseHead& head) {
   worker_.counters.allowed.add();
+  if (access_) access_->set_status(head.status);
   account_.on_response(head);
   counted_ = true;
   return sessions_.draining();
@@ -233,6 +246,7 @@ bool Session::begin_response(const http1::ResponseHead& head) {
 
 void Session::on_response_done(bool keep) {
   account_.close();
+  if (access_) end_access(access_->status(), exchange_.response_bytes());
   close_after_ = !keep;
   if (!exchange_.request_body().done()) {
     unwanted_ = std::move(exchange_.request_body());
@@ -266,9 +280,14 @@ void Session::on_broken() {
 void Session::on_tunnel(net::ConnectionPtr upstream) {
   state_ = State::kTunnel;
   deadline_.cancel();
-  if (!watched_) return tunnel_.start(client_, std::move(upstream), timeouts_.body);
-  messages_ = new MessageTunnel(worker_, std::move(watched_), [this] { end(); });
-  messages_->start(client_, std::move(upstream), timeouts_.body);
+  if (access_) end_access(access_->status(), 0);
+  if (watched_) {
+    messages_ = new MessageTunnel(worker_, std::move(watched_), [this] { end(); });
+    messages_->start(client_, std::move(upstream), timeouts_.body);
+  } else {
+    tunnel_.start(client_, std::move(upstream), timeouts_.body);
+  }
+  if (state_ == State::kTunnel && sessions_.draining()) leave_tunnel();
 }
 
 }  // namespace weir::gateway

@@ -24,6 +24,7 @@
 #include "engine/answer.h"
 #include "net/connection.h"
 #include "net/session.h"
+#include "serve/gateway/access_entry.h"
 #include "serve/gateway/account.h"
 #include "serve/gateway/exchange.h"
 #include "serve/gateway/local_answer.h"
@@ -81,9 +82,12 @@ class Session final : public net::Session, public net::Connection::Owner, public
   void destroy();
   void on_deadline();
   void next_request();
+  void leave_tunnel();
 
   // request.cc: one request
   void handle_request();
+  void refuse_head(int status, std::string_view code, std::string_view message);
+  std::string_view name_request(const policy::Policy& policy);
   void on_decision(const engine::Decision& decision);
   void refuse(const engine::Decision& decision);
   void admit(const engine::CompiledPolicy& policy);
@@ -94,6 +98,8 @@ class Session final : public net::Session, public net::Connection::Owner, public
   void answer(const LocalAnswer& answer);
   void answer_fault(int status, std::string_view code, std::string_view message, bool close);
   bool rest_can_be_read_past() const;
+  void begin_access(const policy::Policy& policy, Instant now);
+  void end_access(int status, std::uint64_t bytes, bool early = false);
 
   Worker& worker_;
   net::SessionSet& sessions_;
@@ -107,6 +113,8 @@ class Session final : public net::Session, public net::Connection::Owner, public
   std::optional<RequestFacts> facts_;  // while the store is asked
   std::int64_t asked_at_ = 0;          // for the timer
   engine::AnswerHeaders rate_headers_;
+  std::string own_headers_;              // for an answer of ours to this request
+  std::unique_ptr<AccessEntry> access_;  // of this request, where there is an access log
   RequestTraits traits_;
   Account account_;
   UpstreamGroupPtr group_;  // of the request that is admitted

@@ -23,7 +23,7 @@ class WatchedRequest {
   // REQUIRES: `head` is one whole head that was read before, by the same identity and paths and at
   // `read_at`.
   WatchedRequest(std::string_view head, const http1::Limits& limits, const policy::Policy& policy,
-                 const IpAddress& peer, Instant read_at);
+                 const IpAddress& peer, Instant read_at, std::string_view request_id);
   WatchedRequest(const WatchedRequest&) = delete;
   WatchedRequest& operator=(const WatchedRequest&) = delete;
 
@@ -31,6 +31,7 @@ class WatchedRequest {
 
  private:
   const std::string head_;
+  const std::string request_id_;
   http1::RequestParser parser_;
   policy::PathBuffer path_buffer_;
   std::optional<RequestFacts> facts_;

@@ -13,6 +13,8 @@
 #include "engine/decision_timer.h"
 #include "engine/engine.h"
 #include "net/loop.h"
+#include "serve/gateway/access_log.h"
+#include "serve/gateway/request_id.h"
 #include "serve/gateway/upstreams.h"
 
 namespace weir::gateway {
@@ -36,8 +38,13 @@ struct Counters {
 
 struct Worker {
   Worker(net::Loop& on, engine::Engine& asks, const Clock& reads, const Counters& counts,
-         UpstreamBoard& board)
-      : loop(on), engine(asks), clock(reads), counters(counts), upstreams(on, board) {}
+         UpstreamBoard& board, AccessLog& writes)
+      : loop(on),
+        engine(asks),
+        clock(reads),
+        counters(counts),
+        access_log(writes),
+        upstreams(on, board) {}
 
   // The policy in force, with the upstreams brought in line.
   const engine::CompiledPolicy& compiled();
@@ -49,6 +56,8 @@ struct Worker {
   engine::Engine& engine;
   const Clock& clock;
   const Counters& counters;
+  AccessLog& access_log;
+  RequestIds request_ids;
   Upstreams upstreams;
 
  private:

@@ -5,6 +5,7 @@
 
 #include "engine/answer.h"
 #include "engine/naming.h"
+#include "engine/refusal_body.h"
 #include "serve/grpc/current_limit.h"
 
 namespace weir::grpc {
@@ -88,8 +89,8 @@ void add_headers(rls::Response& response, const engine::Decision& decision) {
 }
 
 void add_refusal(rls::Response& response, const engine::Decision& decision) {
-  engine::append_refusal_body(decision, response.raw_body);
-  response.headers.emplace_back("content-type", "application/json");
+  const std::string_view type = engine::append_refusal_body(decision, response.raw_body);
+  response.headers.emplace_back("content-type", type);
 }
 
 void add_metadata(rls::Response& response, const engine::Decision& decision) {
