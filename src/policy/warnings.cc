@@ -4,6 +4,8 @@
 
 #include "limit/rule.h"
 #include "policy/address.h"
+#include "policy/format.h"
+#include "policy/gateway_doubts.h"
 #include "policy/overshadowed.h"
 
 namespace weir::policy {
@@ -22,12 +24,6 @@ bool client_may_omit(const Attribute& attribute) {
   return attribute.kind == Kind::kUser || attribute.kind == Kind::kTier ||
          attribute.kind == Kind::kHeader || attribute.kind == Kind::kCookie ||
          attribute.kind == Kind::kQuery || attribute.kind == Kind::kMessagePointer;
-}
-
-bool counts_messages(const Limit& limit) {
-  return limit.match &&
-         std::any_of(limit.match->conditions.begin(), limit.match->conditions.end(),
-                     [](const Condition& one) { return one.attribute.kind == Kind::kMessage; });
 }
 
 // Whether only callers of an API send it, never a request through the gateway.
@@ -76,26 +72,6 @@ bool is_unlimited(const NumberSet& numbers) {
   return !numbers.empty() && std::all_of(numbers.begin(), numbers.end(), [](const Numbers& n) {
     return algorithm_of(n) == Algorithm::kUnlimited;
   });
-}
-
-// Whether every preflight of a browser meets this, and whether one may meet the limit.
-bool takes_out_preflights(const Match& match) {
-  return std::all_of(match.conditions.begin(), match.conditions.end(), [](const Condition& one) {
-    if (one.attribute.kind == Kind::kMethod) return one.pattern.matches("OPTIONS");
-    return one.attribute.kind == Kind::kHeader &&
-           (one.attribute.name == "access-control-request-method" ||
-            one.attribute.name == "origin");
-  });
-}
-
-bool may_meet_preflights(const Limit& limit) {
-  if (limit.mode == Mode::kShadow || counts_messages(limit)) return false;
-  if (std::any_of(limit.except.begin(), limit.except.end(), takes_out_preflights)) return false;
-  return !limit.match || std::all_of(limit.match->conditions.begin(), limit.match->conditions.end(),
-                                     [](const Condition& one) {
-                                       return one.attribute.kind != Kind::kMethod ||
-                                              one.pattern.matches("OPTIONS");
-                                     });
 }
 
 bool limits_nobody(const Limit& limit) {
@@ -172,13 +148,8 @@ class Doubts {
   void preflights() {
     if (!policy_.gateway || !policy_.response.cors.on()) return;
     const Entry* entry = root_.find("response");
-    if (entry == nullptr ||
-        std::any_of(policy_.exempt.begin(), policy_.exempt.end(), takes_out_preflights)) {
-      return;
-    }
-    const auto counted =
-        std::find_if(policy_.limits.begin(), policy_.limits.end(), may_meet_preflights);
-    if (counted == policy_.limits.end()) return;
+    const Limit* counted = find_counted_preflight(policy_);
+    if (entry == nullptr || counted == nullptr) return;
     reader_.doubt(place_of(*entry->value, "cors"),
                   "cors is on, and limit " + quote(counted->name) +
                       " counts preflights (OPTIONS): a page whose preflight is refused sees a "
@@ -241,6 +212,7 @@ class Doubts {
                     name + " can never fire: `exempt` takes out all that `match` lets in");
     }
     if (limit.ban) ban(limit, node, name);
+    held(limit, node, name);
     never_sent(limit, node, name);
     afterwards(limit, node, name);
   }
@@ -254,6 +226,16 @@ class Doubts {
       reader_.doubt(place_of(node, "ban"),
                     name + " never bans: in the mode shadow it refuses nobody");
     }
+  }
+
+  // Clients and the proxies in front of them wait for about a minute.
+  void held(const Limit& limit, const Node& node, const std::string& name) {
+    const std::optional<Duration> longest = longest_hold(limit);
+    if (!policy_.gateway || !longest || *longest <= std::chrono::minutes(1)) return;
+    reader_.doubt(place_of(node, "queue"),
+                  name + " may hold a request for " + format_duration(*longest) +
+                      " (queue / rate): its client gives up before",
+                  "a smaller queue refuses it at once, and says when to come back");
   }
 
   // What is done when the answer is there, where nobody sees one.
