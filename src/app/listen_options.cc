@@ -54,6 +54,14 @@ std::vector<std::string> tls_files_of(const policy::Policy& policy) {
   return files;
 }
 
+std::string describe(const policy::UpstreamGroup& group) {
+  std::string text;
+  for (const policy::Upstream& server : group.servers) {
+    text += (text.empty() ? "" : ", ") + server.url();
+  }
+  return text;
+}
+
 std::string url_of(const net::Server& server, const std::string& scheme, const char* path) {
   const std::string address = server.address();
   if (address.starts_with("unix:")) return address;

@@ -25,6 +25,9 @@ bool same_listener(const policy::Listener& now, const policy::Listener& next);
 // Every file of TLS that the policy names.
 std::vector<std::string> tls_files_of(const policy::Policy& policy);
 
+// "http://a:1, http://b:2".
+std::string describe(const policy::UpstreamGroup& group);
+
 // "https://127.0.0.1:8443" and the path; a unix socket is its own URL.
 std::string url_of(const net::Server& server, const std::string& scheme, const char* path = "");
 

@@ -66,10 +66,7 @@ constexpr std::array<Section, 5> kSections{{
 
 // "http://a:1, http://b:2", "2 routes, else http://a:1".
 std::string describe_upstreams(const policy::Gateway& gateway) {
-  std::string text;
-  for (const policy::Upstream& server : gateway.upstream.servers) {
-    text += (text.empty() ? "" : ", ") + server.url();
-  }
+  const std::string text = describe(gateway.upstream);
   if (gateway.routes.empty()) return text;
   const std::size_t count = gateway.routes.size();
   const std::string routes = std::to_string(count) + (count == 1 ? " route" : " routes");

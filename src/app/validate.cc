@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "app/listen_options.h"
 #include "app/store.h"
 #include "app/tokens.h"
 #include "engine/compiled_policy.h"
 #include "engine/explain.h"
+#include "engine/matcher.h"
+#include "engine/request_view.h"
 
 namespace weir::app {
 
@@ -22,6 +25,24 @@ void print_findings(const policy::Loaded& loaded) {
 }
 
 namespace {
+
+// "goes to http://b:1, http://b:2 by route 2", where there are routes.
+std::string explain_route(const policy::Policy& policy, const engine::Attributes& attributes) {
+  if (!policy.gateway || policy.gateway->routes.empty()) return "";
+  engine::RequestView request(attributes, policy.paths);
+  const policy::UpstreamGroup* group = &policy.gateway->upstream;
+  std::string by = " by no route";
+  for (std::size_t i = 0; i < policy.gateway->routes.size(); ++i) {
+    const policy::Route& route = policy.gateway->routes[i];
+    const engine::Matcher match(route.match, policy.paths);
+    if (!match.matches(request, engine::Readings::kAny)) continue;
+    group = &route.upstream;
+    by = " by route " + std::to_string(i + 1);
+    break;
+  }
+  if (group->servers.empty()) return "goes nowhere: 404, since it takes no route\n";
+  return "goes to " + describe(*group) + by + '\n';
+}
 
 // Checks one file and, where asked to, explains a request by it. The exit code.
 int validate_file(const std::string& file, const std::string& request) {
@@ -53,6 +74,7 @@ int validate_file(const std::string& file, const std::string& request) {
     return kExitUsage;
   }
   std::fputs(engine::explain(**compiled, attributes).c_str(), stdout);
+  std::fputs(explain_route((*compiled)->policy(), attributes).c_str(), stdout);
   return kExitOk;
 }
 

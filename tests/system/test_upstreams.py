@@ -244,6 +244,15 @@ class Routes(UpstreamTest):
                 ("example.org", "/", "rest")]:
             self.assertEqual(wanted, get(port, path, {"Host": host}).text, (host, path))
 
+    def test_explain_says_where_a_request_goes(self):
+        path = self.write("explained.yaml", f"limits: []\ngateway:\n  listen: 127.0.0.1:1{self.routes}")
+        for request, wanted in [("/shop/1", f"goes to {self.shop.url} by route 2"),
+                                ("/both host=example.org", f"goes to {self.api.url} by route 3"),
+                                ("/x", "goes nowhere: 404, since it takes no route")]:
+            explained = self.weir("validate", path, "--explain", request)
+            self.assertEqual(0, explained.wait(), explained.output)
+            self.assertIn(wanted, explained.lines)
+
     def test_without_a_default_what_no_route_takes_is_404_and_was_counted(self):
         port = self.gateway(self.routes, more="")
         self.assertEqual("shop", get(port, "/shop/").text)

@@ -38,10 +38,10 @@ std::shared_ptr<ServerState> UpstreamBoard::state(const policy::Upstream& server
                                                   const policy::UpstreamGroup& group) {
   const std::string key = key_of(server, group);
   const std::lock_guard lock(mutex_);
-  if (auto known = known_[key].lock()) return known;
-  std::erase_if(known_, [](const auto& entry) { return entry.second.expired(); });
+  std::weak_ptr<ServerState>& known = known_[key];
+  if (auto state = known.lock()) return state;
   auto made = std::make_shared<ServerState>(server, group, registry_);
-  known_[key] = made;
+  known = made;
   return made;
 }
 
@@ -58,7 +58,8 @@ void UpstreamBoard::install(const policy::Gateway& settings) {
   for (const policy::Route& route : settings.routes) add(route.upstream);
   loop_.post([this, checked = std::move(checked)]() mutable { keep_checking(std::move(checked)); });
   const std::lock_guard lock(mutex_);
-  in_force_.swap(now);
+  in_force_ = std::move(now);
+  std::erase_if(known_, [](const auto& entry) { return entry.second.expired(); });
 }
 
 // Those that are checked already go on, so that a reload does not make a check late.

@@ -17,16 +17,6 @@ UpstreamGroup::UpstreamGroup(net::Loop& loop, std::vector<Server> servers, polic
       counts_(servers_.size() > 1 && balance == policy::Balance::kLeastConnections),
       balancer_(balance, healths(servers_), loop.index()) {}
 
-Choice::Choice(UpstreamGroup& group, std::size_t index) : group_(&group) {
-  take(index);
-}
-
-void Choice::take(std::size_t index) {
-  index_ = index;
-  tried_ |= std::uint64_t{1} << index;
-  if (group_->counts_) server().state->health().enter();
-}
-
 bool Choice::next() {
   const std::size_t index = group_->pick(tried_);
   if (index == Balancer::kNone) return false;
@@ -37,13 +27,6 @@ bool Choice::next() {
 
 void Choice::failed(std::string_view why) {
   server().state->failed(group_->loop_.timers().now_ns(), why);
-}
-
-void Choice::reset() {
-  if (!group_) return;
-  if (group_->counts_) server().state->health().leave();
-  group_.reset();
-  tried_ = 0;
 }
 
 }  // namespace weir::gateway

@@ -80,13 +80,22 @@ class Choice {
   // The request got no answer, for the server's fault.
   void failed(std::string_view why);
 
-  void reset();
+  void reset() {
+    if (!group_) return;
+    if (group_->counts_) server().state->health().leave();
+    group_.reset();
+    tried_ = 0;
+  }
 
  private:
   friend class UpstreamGroup;
-  Choice(UpstreamGroup& group, std::size_t index);
+  Choice(UpstreamGroup& group, std::size_t index) : group_(&group) { take(index); }
   const UpstreamGroup::Server& server() const { return group_->servers_[index_]; }
-  void take(std::size_t index);
+  void take(std::size_t index) {
+    index_ = index;
+    tried_ |= std::uint64_t{1} << index;
+    if (group_->counts_) server().state->health().enter();
+  }
   void swap(Choice& other) noexcept {
     group_.swap(other.group_);
     std::swap(index_, other.index_);
