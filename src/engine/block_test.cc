@@ -105,6 +105,17 @@ TEST_F(BlockTest, ExplainNamesTheEntry) {
             "refused: entry 2 of block meets the request\n");
 }
 
+TEST_F(BlockTest, ExplainTellsTheBanOfALimit) {
+  policy::Limit login = limit("login", bucket(2), {"ip"});
+  login.ban =
+      policy::Ban{5, std::chrono::minutes(1), std::chrono::minutes(10), std::chrono::hours(24)};
+  const auto policy = CompiledPolicy::make(policy_of({login}));
+  ASSERT_TRUE(policy);
+  EXPECT_EQ(explain(**policy, TestRequest{{"ip", "203.0.113.7"}}),
+            "login: counts ip=203.0.113.7 by token_bucket rate 1/s burst 2, cost 1, banned for 10m "
+            "after 5 refusals within 1m\n");
+}
+
 TEST_F(BlockTest, WhoIsRefusedIsCountedAndToldOf) {
   metrics::Registry registry;
   Engine engine(store_, &registry);

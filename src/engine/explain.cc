@@ -78,6 +78,11 @@ std::string set_of(const CounterSet& counters) {
   return at == std::string::npos ? std::string() : " (" + name.substr(at + 1) + ')';
 }
 
+std::string ban_of(const policy::Ban& ban) {
+  return ", banned for " + policy::format_duration(ban.length) + " after " +
+         std::to_string(ban.after) + " refusals within " + policy::format_duration(ban.within);
+}
+
 std::string explain_limit(const CompiledLimit& limit, RequestView& request) {
   if (const std::string reason = why_not(limit, request); !reason.empty()) {
     return "does not apply: " + reason;
@@ -96,6 +101,7 @@ std::string explain_limit(const CompiledLimit& limit, RequestView& request) {
   out += " by " + numbers_of(counters) + set_of(counters);
   out += ", cost " + std::to_string(limit.cost(request));
   if (limit.shadow()) out += ", as a shadow that never refuses";
+  if (limit.written().ban && !limit.shadow()) out += ban_of(*limit.written().ban);
   return out;
 }
 

@@ -143,6 +143,24 @@ class FleetBans(LiveTest):
         redis.kill()
         harness.until(lambda: self.reason("mallory", 0) == "banned", "the ban begins here")
 
+    def test_a_user_with_the_rights_that_the_docs_name_is_enough(self):
+        redis = Redis(self)
+        text = (harness.ROOT / "docs/redis.md").read_text()
+        rule = text[text.index("ACL SETUSER weir"):].split("\n\n")[0].split()
+        self.assertEqual(redis.cli(*(word.replace("PASSWORD", "secret") for word in rule)), ["OK"])
+        api, admin = self.free_ports(2)
+        weir = self.serve(self.policy(
+            LOGIN, api=api, admin=admin,
+            more=f"store: {{ url: 'redis://weir:secret@127.0.0.1:{redis.port}', on_error: deny }}\n"))
+        self.instances = [(api, admin)]
+        for _ in range(4):
+            self.check("mallory", api)
+        harness.until(lambda: self.reason("mallory", 0) == "banned", "the ban begins")
+        self.changed("DELETE", "/v1/bans", {"limit": "login", "key": ["mallory"]}, admin=admin)
+        self.assertEqual(self.reason("mallory", 0), "")
+        self.assertEqual(len(redis.cli("HKEYS", "weir:{bans}")), 1, "it was shared")
+        self.assertNotIn("NOPERM", weir.output)
+
     def test_what_is_kept_of_bans_is_forgotten_by_itself(self):
         redis = Redis(self)
         self.fleet(redis, 1)
