@@ -261,6 +261,14 @@ TEST_F(RateLimitServiceTest, ARefusalCarriesHeadersBodyAndTheLimitsName) {
   EXPECT_NE(message.find(std::string("\x0A\x05limit\x12\x05\x1A\x03") + "api"), std::string::npos);
 }
 
+TEST_F(RateLimitServiceTest, ABlockedDescriptorIsOverALimitThatHasNoName) {
+  start(std::string(kTwoAMinute) + "block: [{ user: mallory }]\n");
+  const std::string message = call(api("mallory")).message();
+  EXPECT_EQ(in_words(message), "OVER_LIMIT [OVER_LIMIT]");
+  EXPECT_NE(message.find("{\"code\":\"BLOCKED\""), std::string::npos);
+  EXPECT_EQ(header_of(message, "retry-after"), "");
+}
+
 TEST_F(RateLimitServiceTest, TheAnswerSpeaksOfTheLimitThatRefusesAndNotOfOneThatPassed) {
   start(
       "limits: [{ name: minute, match: { domain: d }, algorithm: fixed_window, limit: 60, window: "
