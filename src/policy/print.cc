@@ -128,54 +128,6 @@ std::string key_part(const KeyPart& part) {
   return text(out);
 }
 
-// "rate: 10/s, burst: 5": one pair of numbers, as the inside of a flow mapping.
-struct Pair {
-  std::string operator()(const TokenBucket& n) const {
-    return "rate: " + format_rate(n.rate) + ", burst: " + std::to_string(n.burst);
-  }
-  std::string operator()(const LeakyBucket& n) const {
-    return "rate: " + format_rate(n.rate) + ", queue: " + std::to_string(n.queue);
-  }
-  std::string operator()(const FixedWindow& n) const {
-    const std::string limit = "limit: " + std::to_string(n.limit) + ", window: ";
-    if (const auto* calendar = std::get_if<Calendar>(&n.window)) {
-      return limit + std::string(calendar_word(calendar->unit)) +
-             ", timezone: " + text(calendar->timezone);
-    }
-    return limit + format_duration(std::get<Duration>(n.window)) + ", " + align(n.align);
-  }
-  std::string operator()(const SlidingLog& n) const {
-    return "limit: " + std::to_string(n.limit) + ", window: " + format_duration(n.window);
-  }
-  std::string operator()(const SlidingCounter& n) const {
-    return "limit: " + std::to_string(n.limit) + ", window: " + format_duration(n.window) + ", " +
-           align(n.align);
-  }
-  std::string operator()(const Concurrency& n) const {
-    return "limit: " + std::to_string(n.limit) + ", timeout: " + format_duration(n.timeout);
-  }
-  std::string operator()(const Unlimited&) const { return ""; }
-
- private:
-  static std::string align(Align value) {
-    return value == Align::kFirst ? "align: first" : "align: epoch";
-  }
-};
-
-// A set of numbers, as the inside of a flow mapping: one pair, or its list.
-std::string numbers(const NumberSet& set) {
-  if (set.empty()) return "";
-  if (set.size() == 1) return std::visit(Pair{}, set[0]);
-  const Algorithm algorithm = algorithm_of(set[0]);
-  const bool bucket = algorithm == Algorithm::kTokenBucket || algorithm == Algorithm::kLeakyBucket;
-  return (bucket ? "buckets: " : "windows: ") +
-         list(set, [](const Numbers& n) { return "{ " + std::visit(Pair{}, n) + " }"; });
-}
-
-bool is_unlimited(const NumberSet& set) {
-  return set.size() == 1 && algorithm_of(set[0]) == Algorithm::kUnlimited;
-}
-
 class Printer {
  public:
   explicit Printer(PrintOptions options) : options_(options) {}
@@ -270,7 +222,7 @@ class Printer {
     if (!is_unlimited(value.numbers)) {
       // Flow mappings may stand in a block: the table of the algorithm holds them.
       line(kIndent, algorithm_name(algorithm_of(value.numbers[0])),
-           "{ " + numbers(value.numbers) + " }");
+           "{ " + print_numbers(value.numbers) + " }");
     }
     if (value.match) line(kIndent, "match", print_match(*value.match));
     if (!value.except.empty()) line(kIndent, "except", list(value.except, print_match));
@@ -294,7 +246,7 @@ class Printer {
   // The numbers of a part, in the table of the limit's algorithm.
   static std::string part(const Limit& value, const NumberSet& set) {
     const Algorithm algorithm = algorithm_of(value.numbers[0]);
-    return std::string(algorithm_name(algorithm)) + ": { " + numbers(set) + " }";
+    return std::string(algorithm_name(algorithm)) + ": { " + print_numbers(set) + " }";
   }
 
   void tiers(const Limit& value) {

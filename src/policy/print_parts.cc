@@ -69,6 +69,40 @@ std::string check(const HealthCheck& value) {
          ", unhealthy_after: " + std::to_string(value.unhealthy_after) + " }";
 }
 
+// "rate: 10/s, burst: 5": one pair of numbers, as the inside of a flow mapping.
+struct Pair {
+  std::string operator()(const TokenBucket& n) const {
+    return "rate: " + format_rate(n.rate) + ", burst: " + std::to_string(n.burst);
+  }
+  std::string operator()(const LeakyBucket& n) const {
+    return "rate: " + format_rate(n.rate) + ", queue: " + std::to_string(n.queue);
+  }
+  std::string operator()(const FixedWindow& n) const {
+    const std::string limit = "limit: " + std::to_string(n.limit) + ", window: ";
+    if (const auto* calendar = std::get_if<Calendar>(&n.window)) {
+      return limit + std::string(calendar_word(calendar->unit)) +
+             ", timezone: " + text(calendar->timezone);
+    }
+    return limit + format_duration(std::get<Duration>(n.window)) + ", " + align(n.align);
+  }
+  std::string operator()(const SlidingLog& n) const {
+    return "limit: " + std::to_string(n.limit) + ", window: " + format_duration(n.window);
+  }
+  std::string operator()(const SlidingCounter& n) const {
+    return "limit: " + std::to_string(n.limit) + ", window: " + format_duration(n.window) + ", " +
+           align(n.align);
+  }
+  std::string operator()(const Concurrency& n) const {
+    return "limit: " + std::to_string(n.limit) + ", timeout: " + format_duration(n.timeout);
+  }
+  std::string operator()(const Unlimited&) const { return ""; }
+
+ private:
+  static std::string align(Align value) {
+    return value == Align::kFirst ? "align: first" : "align: epoch";
+  }
+};
+
 }  // namespace
 
 std::string text(std::string_view value) {
@@ -94,6 +128,19 @@ std::string print_upstream(const UpstreamGroup& value) {
 
 std::string print_route(const Route& value) {
   return "{ " + conditions(value.match) + ", upstream: " + print_upstream(value.upstream) + " }";
+}
+
+std::string print_numbers(const NumberSet& set) {
+  if (set.empty()) return "";
+  if (set.size() == 1) return std::visit(Pair{}, set[0]);
+  const Algorithm algorithm = algorithm_of(set[0]);
+  const bool bucket = algorithm == Algorithm::kTokenBucket || algorithm == Algorithm::kLeakyBucket;
+  return (bucket ? "buckets: " : "windows: ") +
+         list(set, [](const Numbers& n) { return "{ " + std::visit(Pair{}, n) + " }"; });
+}
+
+bool is_unlimited(const NumberSet& set) {
+  return set.size() == 1 && algorithm_of(set[0]) == Algorithm::kUnlimited;
 }
 
 }  // namespace weir::policy

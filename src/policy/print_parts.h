@@ -1,5 +1,5 @@
-// PrintParts: what print.cc is made of that is more than one section's: texts, lists, matches; and
-// where requests go.
+// PrintParts: what print.cc is made of that is more than one section's: texts, lists, matches; how
+// limits' numbers stand; and where requests go.
 //
 // THREADS: pure functions.
 
@@ -23,6 +23,10 @@ std::string list(const Items& items, Print print) {
   for (const auto& item : items) out += (out.size() > 1 ? ", " : "") + print(item);
   return out + "]";
 }
+
+// A set of numbers, as the inside of a flow mapping: one pair, or its list.
+std::string print_numbers(const NumberSet& set);
+bool is_unlimited(const NumberSet& set);
 
 // Flow mappings.
 std::string print_match(const Match& value);
