@@ -62,14 +62,15 @@ void Poller::wait() {
 }
 
 // WHY several turns: coming back through the loop costs two more system calls. While there is much
-// to do they are spared; what else the loop has waits for no more events than one turn may bring.
+// to do they are spared, but for few events: newcomers and timers wait for them.
 void Poller::dispatch() {
   constexpr int kMuch = 4;
+  constexpr int kMostTold = 64;  // after that many no further turn
   std::array<epoll_event, kBatch> events;
   int told = 0;
   int count;
   do {
-    count = epoll_wait(epoll_.native_handle(), events.data(), kBatch - told, 0);
+    count = epoll_wait(epoll_.native_handle(), events.data(), kBatch, 0);
     dispatching_ = true;
     for (int i = 0; i < count; ++i) {
       static_cast<Watched*>(events[static_cast<std::size_t>(i)].data.ptr)
@@ -78,7 +79,7 @@ void Poller::dispatch() {
     dispatching_ = false;
     run_woken();
     told += count;
-  } while (count >= kMuch && told < kBatch);
+  } while (count >= kMuch && told < kMostTold);
   wait();
 }
 
