@@ -187,6 +187,10 @@ Result<std::unique_ptr<net::Server>> Listeners::open_server(Kind kind,
   if (kind == Kind::kGrpc) {
     grpc::Options options;
     options.listener = std::move(listener);
+    options.token = [&engine = services_.engine] {
+      const auto policy = engine.current();
+      return policy->policy().grpc ? policy->policy().grpc->token : std::string();
+    };
     return grpc::open(loops, std::move(options), grpc::all_methods(rate_limiter_));
   }
   http::Options options;

@@ -101,6 +101,8 @@ void read_renames(Reader& reader, const Entry& entry, GrpcDraft& draft) {
 }
 
 constexpr auto kGrpcFields = with_listener_fields<GrpcDraft>(std::array{
+    Field<GrpcDraft>{
+        kTokenKey, [](Reader& r, const Entry& e, GrpcDraft& d) { read_token(r, e, d.out->token); }},
     Field<GrpcDraft>{{"attributes", "mapping of descriptor keys to attributes", "{}",
                       "Renames descriptor keys: `{ remote_address: ip }`."},
                      read_renames},
@@ -188,12 +190,12 @@ void read_grpc(Reader& reader, const Entry& entry, Policy& out) {
   GrpcDraft draft{&out.grpc.emplace(), &out.attributes};
   const std::size_t before = reader.mistakes();
   read_fields<GrpcDraft>(reader, entry, kGrpcFields, draft);
-  const bool open = !out.grpc->checks_clients() && !is_loopback(out.grpc->listen);
-  if (reader.mistakes() == before && open) {
+  const bool open = out.grpc->token.empty() && !out.grpc->checks_clients();
+  if (reader.mistakes() == before && open && !is_loopback(out.grpc->listen)) {
     reader.doubt(entry.at,
                  "grpc listens on " + out.grpc->listen.to_string() +
-                     ", and whoever reaches it can take tokens",
-                 "set grpc.tls.client_ca, listen on 127.0.0.1, or let only your proxies reach it");
+                     " without a token: whoever reaches it can take tokens",
+                 "set grpc.token or grpc.tls.client_ca, or listen on 127.0.0.1");
   }
 }
 

@@ -334,6 +334,7 @@ struct Resp : Listener {
 struct Grpc : Listener {
   std::map<std::string, Attribute> attributes;  // descriptor keys that mean another attribute
   bool atomic = false;                          // all descriptors of a call are charged, or none is
+  std::string token;
 };
 
 struct Admin : Listener {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "support/grpc_server.h"
+#include "weir/clock.h"
 
 namespace weir::grpc {
 namespace {
@@ -145,6 +146,24 @@ TEST_F(GrpcServer, DeadlinesThatHavePassedAreNotServed) {
   EXPECT_EQ(client.call("/t.T/Echo", "x", {{"grpc-timeout", "0n"}}).status(), "4");
   EXPECT_EQ(client.call("/t.T/Echo", "x", {{"grpc-timeout", "10S"}}).status(), "0");
   EXPECT_EQ(client.call("/t.T/Echo", "x", {{"grpc-timeout", "soon"}}).status(), "3");
+}
+
+TEST_F(GrpcServer, AnAnswerThatComesAfterTheDeadlineIsNotSent) {
+  answer_later_ = false;
+  GrpcClient& client = start();
+  const std::int32_t id =
+      client.begin("/t.T/Later", grpc_frame("x"), true, {{"grpc-timeout", "200m"}});
+  const SystemClock clock;
+  const std::int64_t late = clock.now().steady_ns + 250'000'000;
+  while (clock.now().steady_ns < late) {
+    ASSERT_EQ(client.call("/t.T/Echo", "x").status(), "0");
+  }
+  loops_.at(0).post([this] {
+    if (later_) later_->finish("late");
+  });
+  const auto& call = client.finish(id);
+  EXPECT_EQ(call.status(), "4");
+  EXPECT_EQ(call.data, "");
 }
 
 TEST_F(GrpcServer, AnAnswerMayComeLater) {
