@@ -11,7 +11,7 @@
 //   any         close()                      closed
 //
 // Calls made before it is ready wait for that, until their deadline; none is ever sent twice. The
-// calls of one turn of the loop go out together at its end, or once 4 KiB of them wait, so that the
+// calls of one turn of the loop go out together at its end, or once 2 KiB of them wait, so that the
 // server works on the first while the last are still being written. While the breaker is open
 // (breaker.h) calls end at once, and the node pings the server or dials it, until it answers.
 //
@@ -77,7 +77,7 @@ class Node : public std::enable_shared_from_this<Node> {
  private:
   enum class State : std::uint8_t { kIdle, kWaiting, kConnecting, kGreeting, kReady, kClosed };
 
-  static constexpr std::size_t kEnoughToWrite = 4096;
+  static constexpr std::size_t kEnoughToWrite = 2048;
   static constexpr Duration kProbeEvery = std::chrono::milliseconds(200);
 
   void dial();
