@@ -43,6 +43,11 @@ class Incident(harness.SystemTest):
                                                 admin=self.admin))
         self.start_prometheus()
 
+    def prometheus_is_ready(self):
+        """It listens before it can answer."""
+        return (harness.is_open(self.prometheus)
+                and harness.get(self.prometheus, "/-/ready").status == 200)
+
     def start_prometheus(self):
         rules = (PACKAGED / "prometheus/weir.rules.yml").read_text()
         self.write("weir.rules.yml", in_seconds(rules))
@@ -57,7 +62,7 @@ scrape_configs:
         self.start("prometheus", f"--config.file={config}", "--web.enable-lifecycle",
                    f"--storage.tsdb.path={self.folder}/tsdb",
                    f"--web.listen-address=127.0.0.1:{self.prometheus}")
-        harness.until(lambda: harness.is_open(self.prometheus), "Prometheus listens")
+        harness.until(self.prometheus_is_ready, "Prometheus is ready")
 
     def check(self, path, ip):
         client = harness.Client(self.api)
