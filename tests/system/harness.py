@@ -181,9 +181,11 @@ class SystemTest(unittest.TestCase):
         return port
 
     def nginx(self, http_block):
-        """nginx in the foreground with one worker and this text in its http block."""
-        configuration = self.write(f"nginx-{free_port()}.conf", f"""
-            daemon off; master_process off; worker_processes 1; pid {self.folder}/nginx.pid;
+        """nginx in the foreground with one worker and this text in its http block, once it listens."""
+        name = f"nginx-{free_port()}"
+        pid = self.folder / f"{name}.pid"  # written when it listens
+        configuration = self.write(f"{name}.conf", f"""
+            daemon off; master_process off; worker_processes 1; pid {pid};
             error_log stderr warn;
             events {{ worker_connections 4096; }}
             http {{
@@ -194,13 +196,14 @@ class SystemTest(unittest.TestCase):
               {http_block}
             }}""")
         program = shutil.which("nginx") or "/usr/sbin/nginx"
-        return self.start(program, "-p", self.folder, "-c", configuration, "-e", "stderr")
+        process = self.start(program, "-p", self.folder, "-c", configuration, "-e", "stderr")
+        until(pid.exists, "nginx listens")
+        return process
 
     def upstream(self, location="return 200 'hello\\n';"):
         """nginx that answers every path by `location`; the port."""
         port = free_port()
         self.nginx(f"server {{ listen 127.0.0.1:{port}; location / {{ {location} }} }}")
-        until(lambda: is_open(port), "nginx listens")
         return port
 
 

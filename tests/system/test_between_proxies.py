@@ -9,7 +9,7 @@ import subprocess
 import threading
 
 import harness
-from harness import PATIENCE, Client, free_port, get, is_open, until
+from harness import PATIENCE, Client, free_port, get, until
 
 SMUGGLED = b"GET /smuggled HTTP/1.1\r\nHost: h\r\n\r\n"
 
@@ -82,7 +82,6 @@ class BetweenProxies(harness.SystemTest):
             location / {{ root {self.folder}/files; }}
             location ~ ^/(first|last|check|smuggled) {{ return 200 $request_uri; }}
           }}""")
-        until(lambda: is_open(port), "nginx listens")
         return port, log
 
     def weir_before(self, upstream, limits="limits: []"):
@@ -108,7 +107,6 @@ gateway:
               proxy_request_buffering off;
             }}
           }}""")
-        until(lambda: is_open(port), "nginx listens")
         return port
 
     def statuses(self, port, request):

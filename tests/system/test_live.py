@@ -163,11 +163,11 @@ class Listening(LiveTest):
         moved = harness.free_port()
         self.write("weir.yaml", self.policy(self.window(10), api=moved))
         weir.wait_for(f"api listens on 127.0.0.1:{moved}")
+        harness.until(lambda: not harness.is_open(self.api), "the old address is closed")
         # What is under way on the old one is answered, and told that it ends.
         answer = old.request("POST", "/v1/check", body=body)
         self.assertEqual((answer.status, answer.headers["Connection"]), (200, "close"))
         self.assertEqual(self.call(moved, "POST", "/v1/check", body).status, 200)
-        harness.until(lambda: not harness.is_open(self.api), "the old address is closed")
         # The admin listener's address did not change: its connection goes on.
         self.assertEqual(kept.get("/healthz").status, 200)
         self.assertEqual(self.status()["generation"], 2)

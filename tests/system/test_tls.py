@@ -13,7 +13,7 @@ import unittest
 
 sys.path.insert(0, __file__.rsplit("/", 1)[0])
 from certificates import Authority, openssl  # noqa: E402
-from harness import (PATIENCE, ROOT, SystemTest, free_port, get, is_open, main,  # noqa: E402
+from harness import (PATIENCE, ROOT, SystemTest, free_port, get, main,  # noqa: E402
                      signal, until)
 
 NODE_MODULES = ROOT / "build" / "node" / "node_modules"
@@ -308,7 +308,6 @@ class Upstream(TlsTest):
                    f"ssl_certificate_key {key}; {more} "
                    "location / { return 200 '$ssl_protocol $ssl_client_verify $host\\n'; } "
                    f"location /big {{ root {self.folder}; }} }}")
-        until(lambda: is_open(port), "nginx listens")
         return port
 
     def through(self, upstream, tls="", path="/"):

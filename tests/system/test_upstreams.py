@@ -6,7 +6,7 @@ import re
 import threading
 
 from certificates import Authority
-from harness import (Client, SystemTest, free_port, get, is_open, main, signal, until)
+from harness import (Client, SystemTest, free_port, get, main, signal, until)
 from websocket_peer import WebSocket
 
 UNLIMITED = "limits: []\n"
@@ -29,7 +29,6 @@ class Server:
             keepalive_requests 1000000;
             server {{ listen 127.0.0.1:{self.port};
                       location / {{ return 200 '{self.body}'; }} {self.extra} }}""")
-        until(lambda: is_open(self.port), "nginx listens")
 
     def kill(self):
         self.process.signal(signal.SIGKILL)
@@ -214,7 +213,6 @@ class Checks(UpstreamTest):
         self.nginx(f"""server {{ listen 127.0.0.1:{port} ssl; ssl_certificate {cert};
                        ssl_certificate_key {key};
                        location = /well {{ return 200; }} location / {{ return 200 tls; }} }}""")
-        until(lambda: is_open(port), "nginx listens")
         nobody = f"https://127.0.0.1:{port}"  # the same server by a name that its certificate lacks
         gateway = self.gateway(CHECKED.format(urls=f"https://localhost:{port}, {nobody}") +
                                f"\n  upstream_tls: {{ ca: {authority.ca} }}")
