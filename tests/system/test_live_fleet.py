@@ -7,6 +7,7 @@ import time
 import unittest
 
 import harness
+from certificates import Authority
 from live import LiveTest
 from redis_peer import Redis
 
@@ -14,28 +15,36 @@ ETCD = shutil.which("etcd") or "/usr/bin/etcd"
 
 
 class Etcd:
-    """One etcd; ends with its test."""
+    """One etcd; ends with its test. With an authority it speaks TLS, and wants a certificate of it."""
 
-    def __init__(self, test):
+    def __init__(self, test, authority=None):
         self.test = test
+        self.authority = authority
+        if authority:
+            self.cert, self.key = authority.sign("etcd")
         self.port = harness.free_port()
         self.peer = harness.free_port()
         self.start()
 
     def start(self):
-        client, peer = (f"http://127.0.0.1:{port}" for port in (self.port, self.peer))
+        client = f"{'https' if self.authority else 'http'}://127.0.0.1:{self.port}"
+        peer = f"http://127.0.0.1:{self.peer}"
+        tls = ["--cert-file", self.cert, "--key-file", self.key, "--client-cert-auth",
+               "--trusted-ca-file", self.authority.ca] if self.authority else []
         self.process = self.test.start(
             ETCD, "--data-dir", self.test.folder / "etcd", "--listen-client-urls", client,
             "--advertise-client-urls", client, "--listen-peer-urls", peer,
             "--initial-advertise-peer-urls", peer, "--initial-cluster", f"default={peer}",
-            "--unsafe-no-fsync")
+            "--unsafe-no-fsync", *tls)
         harness.until(lambda: self.ctl("endpoint", "health", check=False).returncode == 0,
                       "etcd is healthy")
 
     def ctl(self, *words, text=None, check=True, user=None):
         extra = ["--user", user] if user else []
+        if self.authority:
+            extra += ["--cacert", self.authority.ca, "--cert", self.cert, "--key", self.key]
         return subprocess.run(
-            ["etcdctl", "--endpoints", f"127.0.0.1:{self.port}", *extra, *map(str, words)],
+            ["etcdctl", "--endpoints", f"127.0.0.1:{self.port}", *map(str, (*extra, *words))],
             check=check, capture_output=True, text=True, input=text, timeout=harness.PATIENCE,
             env={**os.environ, "ETCDCTL_API": "3"})
 
@@ -131,6 +140,22 @@ class InEtcd(Fleet):
         self.wait_for_quota(11)
         self.changed("PUT", "/v1/limits/w", {"limit": 12})
         self.assertEqual(self.quota(), 12)
+
+    def test_etcd_speaks_tls_and_asks_for_a_certificate(self):
+        authority = Authority(self.folder)
+        etcd = Etcd(self, authority)
+        etcd.put(self.policy(self.window(10)))
+        cert, key = authority.sign("weir")
+        url = f"etcds://127.0.0.1:{etcd.port}/weir/policy?ca={authority.ca}"
+        for refused in (url, url.replace(str(authority.ca), str(Authority(self.folder, "other").ca))
+                        + f"&cert={cert}&key={key}"):
+            alone = self.weir("serve", "-c", refused, "--last-good", self.copy)
+            self.assertEqual(alone.wait(), 2)
+            self.assertIn("certificate", alone.output)
+        self.serve_from(f"{url}&cert={cert}&key={key}")
+        self.assertEqual(self.quota(), 10)
+        etcd.put(self.policy(self.window(11)))
+        self.wait_for_quota(11)
 
     def test_changes_are_kept_beside_the_policy(self):
         etcd = Etcd(self)
