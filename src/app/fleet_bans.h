@@ -53,7 +53,7 @@ class FleetBans {
     std::function<void(const resp::Reply* reply)> done;
   };
 
-  FleetBans(net::Loop& loop, store::redis::Settings settings, std::string prefix,
+  FleetBans(net::Loop& loop, store::redis::Settings settings, std::string names,
             engine::BanBook& book, const Clock& clock);
 
   bool may_wait();
@@ -72,7 +72,7 @@ class FleetBans {
   store::redis::Client client_;
   net::SteadyTimer timer_;
   std::string version_ = "0";  // of what has been told
-  // Relaxed: figures, ordered by nothing.
+  // Relaxed: nothing else hangs on either.
   std::atomic<bool> follows_{false};
   std::atomic<std::uint32_t> waiting_{0};
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // the control loop's

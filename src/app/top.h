@@ -10,8 +10,8 @@
 
 namespace weir::app {
 
-// The client for these options; the token may stand in WEIR_ADMIN_TOKEN. ERRORS: kInvalid: the URL, or
-// a file of TLS.
+// The client for these options; the token may stand in WEIR_ADMIN_TOKEN. ERRORS: kInvalid: the URL,
+// or a file of TLS.
 Result<tools::AdminClient> client_for(const AdminOptions& options);
 
 // Both return the exit code.

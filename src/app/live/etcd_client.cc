@@ -14,7 +14,8 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr Duration kPatience = std::chrono::seconds(5);  // with one endpoint; it hashes passwords slowly
+// With one endpoint, which takes its time over a password's hash.
+constexpr Duration kPatience = std::chrono::seconds(5);
 constexpr int kUnauthorized = 401;
 
 // What etcd says is wrong: {"error":"...","message":"..."}.

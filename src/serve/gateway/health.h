@@ -3,9 +3,8 @@
 // Two things put it out, each by itself:
 //
 //   requests  `failures` of them in a row got no answer: out for base_time. Then one request is
-//   lent
-//             to it. An answer brings it back; another failure puts it out for twice as long, up to
-//             max_time.
+//             lent to it. An answer brings it back; another failure puts it out for twice as long,
+//             up to max_time.
 //   checks    unhealthy_after failed in a row: out until healthy_after have passed in a row.
 //
 // Time is an argument: nanoseconds of one monotonic clock.
