@@ -13,18 +13,14 @@
 #include <memory>
 #include <sstream>
 
+#include "support/temporary_folder.h"
+
 namespace weir {
 namespace {
 
 class LineFileTest : public testing::Test {
  protected:
-  LineFileTest() {
-    std::string name = testing::TempDir() + "/line_file_XXXXXX";
-    folder_ = ::mkdtemp(name.data());
-  }
-  ~LineFileTest() override { std::filesystem::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  std::string path(const std::string& name) const { return folder_ / name; }
   static std::string text(const std::string& path) {
     std::ifstream file(path);
     std::ostringstream all;
@@ -38,7 +34,7 @@ class LineFileTest : public testing::Test {
     return file;
   }
 
-  std::string folder_;
+  const support::TemporaryFolder folder_;
   metrics::Registry registry_;
   metrics::Counter dropped_ = registry_.counter("dropped_total", "Dropped.");
 };

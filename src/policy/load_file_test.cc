@@ -2,35 +2,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <fstream>
 
 #include "policy/load.h"
 #include "policy/testing.h"
+#include "support/temporary_folder.h"
 
 namespace weir::policy {
 namespace {
 
 class LoadFile : public testing::Test {
  protected:
-  void SetUp() override {
-    char pattern[] = "/tmp/weir-policy-XXXXXX";
-    ASSERT_NE(::mkdtemp(pattern), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override {
-    const std::string remove = "rm -rf '" + folder_ + "'";
-    EXPECT_EQ(std::system(remove.c_str()), 0);
-  }
-
   std::string write(const std::string& name, const std::string& text, mode_t mode = 0600) {
-    const std::string path = folder_ + "/" + name;
+    const std::string path = folder_ / name;
     std::ofstream(path) << text;
     ::chmod(path.c_str(), mode);
     return path;
   }
 
-  std::string folder_;
+  const support::TemporaryFolder folder_;
 };
 
 TEST_F(LoadFile, TakesTheFormatFromTheName) {
@@ -45,18 +35,18 @@ TEST_F(LoadFile, TakesTheFormatFromTheName) {
 }
 
 TEST_F(LoadFile, NamesAFileThatCannotBeRead) {
-  const std::string missing = folder_ + "/missing.yaml";
+  const std::string missing = folder_ / "missing.yaml";
   EXPECT_EQ(all(load_file(missing).mistakes),
             missing + ": cannot be opened: No such file or directory\n");
-  const std::string dangling = folder_ + "/dangling.yaml";
+  const std::string dangling = folder_ / "dangling.yaml";
   ASSERT_EQ(::symlink("nowhere", dangling.c_str()), 0);
   EXPECT_EQ(all(load_file(dangling).mistakes),
             dangling + ": cannot be opened: No such file or directory\n");
-  const std::string folder = folder_ + "/folder.yaml";
+  const std::string folder = folder_ / "folder.yaml";
   ASSERT_EQ(::mkdir(folder.c_str(), 0700), 0);
   EXPECT_EQ(all(load_file(folder).mistakes),
             folder + ": is not a file but a folder or a device; name one policy file\n");
-  const std::string pipe = folder_ + "/pipe.yaml";
+  const std::string pipe = folder_ / "pipe.yaml";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_EQ(all(load_file(pipe).mistakes),
             pipe + ": is not a file but a folder or a device; name one policy file\n");

@@ -1,13 +1,12 @@
 #include "policy/value_list.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
-#include <filesystem>
 #include <fstream>
 
 #include "policy/load.h"
 #include "policy/print.h"
+#include "support/temporary_folder.h"
 
 namespace weir::policy {
 namespace {
@@ -17,15 +16,6 @@ constexpr Attribute kUser{Attribute::Kind::kUser, {}};
 
 class ValueLists : public testing::Test {
  protected:
-  void SetUp() override {
-    char pattern[] = "/tmp/weir-list-XXXXXX";
-    ASSERT_NE(::mkdtemp(pattern), nullptr);
-    file_ = std::string(pattern) + "/list.txt";
-  }
-  void TearDown() override {
-    std::filesystem::remove_all(std::filesystem::path(file_).parent_path());
-  }
-
   std::shared_ptr<const ValueList> read(const std::string& text, const Attribute& attribute) {
     std::ofstream(file_, std::ios::binary) << text;
     auto list = ValueList::read(file_, attribute);
@@ -36,7 +26,8 @@ class ValueLists : public testing::Test {
     return list.matches_ip(*IpAddress::parse(address));
   }
 
-  std::string file_;
+  const support::TemporaryFolder folder_;
+  const std::string file_ = folder_ / "list.txt";
   std::string mistake_;
 };
 
