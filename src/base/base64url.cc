@@ -25,10 +25,10 @@ constexpr std::array<std::uint8_t, 256> make_values() {
 
 constexpr auto kValues = make_values();
 
-// The first `count` of the four digits that 24 bits have.
-template <int count>
+// The first `kCount` of the four digits that 24 bits have.
+template <int kCount>
 void write_digits(char* to, std::uint32_t group) {
-  for (int i = 0; i < count; ++i) to[i] = kDigits[group >> (18 - 6 * i) & 63];
+  for (int i = 0; i < kCount; ++i) to[i] = kDigits[group >> (18 - 6 * i) & 63];
 }
 
 #if defined(__x86_64__)

@@ -47,7 +47,9 @@ void ValueList::add_block(const IpPrefix& block) {
 }
 
 Result<bool> ValueList::add(std::string_view line, bool addresses) {
-  if (++size_ > kMost) return invalid("has more than 1000000 lines, the most that are read");
+  if (++size_ > kMost) {
+    return invalid("has more than " + std::to_string(kMost) + " lines, the most that are read");
+  }
   if (addresses) {
     const auto block = IpPrefix::parse(line);
     if (!block) return invalid("is neither an address nor a block without host bits");
@@ -59,7 +61,8 @@ Result<bool> ValueList::add(std::string_view line, bool addresses) {
     return true;
   }
   if (patterns_.alternatives().size() == kMostPatterns) {
-    return invalid("is one wildcard or regular expression more than the 1000 there can be");
+    return invalid("is one wildcard or regular expression more than the " +
+                   std::to_string(kMostPatterns) + " there can be");
   }
   return patterns_.add_text(line);
 }
