@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "base/trim.h"
 #include "limit/state.h"
 #include "wire/structured_fields.h"
 
@@ -28,15 +29,9 @@ bool same_name(std::string_view a, std::string_view b) {
   });
 }
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
-
 // A whole number, at most `most`; nothing for anything else.
 std::optional<std::uint64_t> number(std::string_view text, std::uint64_t most) {
-  text = trimmed(text);
+  text = trim(text);
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (text.empty() || end != text.data() + text.size()) return std::nullopt;
@@ -54,7 +49,7 @@ std::optional<unsigned> month_of(std::string_view name) {
 
 // "Sun, 06 Nov 1994 08:49:37 GMT", as Unix seconds.
 std::optional<std::int64_t> http_date(std::string_view text) {
-  text = trimmed(text);
+  text = trim(text);
   if (text.size() != 29 || text.substr(3, 2) != ", " || !text.ends_with(" GMT")) {
     return std::nullopt;
   }

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "base/json.h"
+#include "base/trim.h"
 #include "base/utf8.h"
 #include "policy/text_file.h"
 #include "policy/words.h"
@@ -45,12 +46,6 @@ std::string names() {
   std::vector<std::string_view> all;
   for (const Placeholder& one : kPlaceholders) all.push_back(one.name);
   return join_words(all, "and");
-}
-
-std::string_view trim(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
 }
 
 Error at_line(std::string_view text, std::size_t byte, const std::string& what) {

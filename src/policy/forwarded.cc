@@ -2,14 +2,10 @@
 
 #include <algorithm>
 
+#include "base/trim.h"
+
 namespace weir::policy {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
 
 // The end of what stands before the next `separator` outside quotes; npos when quotes do not close.
 std::size_t find_separator(std::string_view text, char separator) {
@@ -47,7 +43,7 @@ Hop parse_element(std::string_view element) {
   Hop hop;
   bool found = false;
   while (!element.empty()) {
-    const std::string_view pair = trimmed(take_until(element, ';'));
+    const std::string_view pair = trim(take_until(element, ';'));
     const std::size_t equals = pair.find('=');
     if (equals == std::string_view::npos || !is_for(pair.substr(0, equals))) continue;
     if (found) return Hop{};
@@ -65,7 +61,7 @@ std::optional<Hop> ForwardedForHops::next() {
   done_ = comma == std::string_view::npos;
   const std::string_view hop = done_ ? rest_ : rest_.substr(comma + 1);
   rest_ = done_ ? std::string_view() : rest_.substr(0, comma);
-  return Hop{IpAddress::parse_with_port(trimmed(hop))};
+  return Hop{IpAddress::parse_with_port(trim(hop))};
 }
 
 ForwardedHops::ForwardedHops(std::string_view line) {

@@ -10,7 +10,8 @@
 namespace weir::policy {
 namespace {
 
-std::string_view trimmed(std::string_view line) {
+// Of a file of Windows' too, whose lines end in \r\n.
+std::string_view trimmed_line(std::string_view line) {
   constexpr std::string_view kBlank = " \t\r";
   const std::size_t begin = line.find_first_not_of(kBlank);
   if (begin == line.npos) return {};
@@ -78,7 +79,7 @@ Result<std::shared_ptr<const ValueList>> ValueList::read(const std::string& file
   for (std::size_t number = 1; !rest.empty(); ++number) {
     const std::string_view whole = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(whole.size() + 1, rest.size()));
-    const std::string_view line = trimmed(whole);
+    const std::string_view line = trimmed_line(whole);
     if (line.empty() || line[0] == '#') continue;
     const auto added = list->add(line, attribute.kind == Attribute::Kind::kIp);
     if (!added) return invalid("line " + std::to_string(number) + " " + added.error().message);

@@ -87,13 +87,6 @@ inline bool equals_ignore_case(std::string_view a, std::string_view b) {
   return true;
 }
 
-// Without blanks and tabs at both ends.
-inline std::string_view trim(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
-
 inline int hex_value(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   return to_lower(c) - 'a' + 10;

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "base/trim.h"
 #include "wire/http1/characters.h"
 
 namespace weir::http1 {

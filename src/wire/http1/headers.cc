@@ -1,5 +1,6 @@
 #include "wire/http1/headers.h"
 
+#include "base/trim.h"
 #include "wire/http1/characters.h"
 
 namespace weir::http1 {

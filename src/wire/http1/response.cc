@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/trim.h"
 #include "wire/http1/characters.h"
 #include "wire/http1/scan.h"
 #include "wire/http1/version.h"
