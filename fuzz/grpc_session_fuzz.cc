@@ -60,11 +60,10 @@ std::string serve(std::string_view bytes, std::size_t piece) {
   handed_over = &handed;
   int fds[2];
   fuzz::require(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds) == 0, "a socket pair");
-  const net::FileDescriptor client(fds[0]);
+  const FileDescriptor client(fds[0]);
   net::SessionSet sessions;
   const grpc::Options options;
-  new grpc::Session(loop, sessions, net::Transport(net::FileDescriptor(fds[1])), options,
-                    methods());
+  new grpc::Session(loop, sessions, net::Transport(FileDescriptor(fds[1])), options, methods());
   for (std::size_t at = 0; at < bytes.size() && sessions.size() != 0; at += piece) {
     const std::string_view part = bytes.substr(at, piece);
     // It fits: the socket's buffer is larger than any input. A server that has hung up is no error.

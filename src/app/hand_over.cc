@@ -52,7 +52,7 @@ bool send_message(int to, char byte, int fd) {
 
 struct Message {
   char byte = 0;
-  net::FileDescriptor fd;
+  FileDescriptor fd;
 };
 
 std::optional<Message> receive_message(int from) {
@@ -70,7 +70,7 @@ std::optional<Message> receive_message(int from) {
   if (header != nullptr && header->cmsg_type == SCM_RIGHTS) {
     int fd = -1;
     memcpy(&fd, CMSG_DATA(header), sizeof fd);
-    got.fd = net::FileDescriptor(fd);
+    got.fd = FileDescriptor(fd);
   }
   return got;
 }
@@ -87,7 +87,7 @@ bool is_ours(int fd) {
 
 Result<std::unique_ptr<HandOver>> HandOver::take(std::string path, net::InheritedSockets& into) {
   std::unique_ptr<HandOver> made(new HandOver(std::move(path)));
-  Result<net::FileDescriptor> connected = net::connect_unix_socket(made->path_);
+  Result<FileDescriptor> connected = net::connect_unix_socket(made->path_);
   if (!connected) return made;  // the first of its line
   made->predecessor_ = std::move(*connected);
   if (const Result<bool> received = made->receive(into); !received) return received.error();
@@ -108,7 +108,7 @@ Result<bool> HandOver::offer(Offer offer) {
   auto bound = net::bind_unix_socket(path_, net::SocketMode::kOwner, file_);
   if (!bound) return bound.error();
   listening_ = std::move(*bound);
-  stop_ = net::FileDescriptor(eventfd(0, EFD_CLOEXEC));
+  stop_ = FileDescriptor(eventfd(0, EFD_CLOEXEC));
   if (stop_.get() < 0 || listen(listening_.get(), 1) != 0) {
     return Error{ErrorCode::kIo, "cannot listen on " + path_ + ": " + strerror(errno)};
   }
@@ -129,7 +129,7 @@ void HandOver::run() {
     pollfd events[] = {{listening_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}};
     if (poll(events, 2, -1) < 0 && errno != EINTR) return;
     if (events[1].revents != 0) return;
-    const net::FileDescriptor successor(accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    const FileDescriptor successor(accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (successor.get() < 0 || !is_ours(successor.get())) continue;
     if (!give(successor)) continue;
     listening_ = {};
@@ -140,8 +140,8 @@ void HandOver::run() {
 }
 
 // True once the successor serves.
-bool HandOver::give(const net::FileDescriptor& successor) {
-  for (const net::FileDescriptor& socket : offer_.sockets()) {
+bool HandOver::give(const FileDescriptor& successor) {
+  for (const FileDescriptor& socket : offer_.sockets()) {
     if (!send_message(successor.get(), kSocket, socket.get())) return false;
   }
   if (!send_message(successor.get(), kEnd, -1)) return false;

@@ -20,7 +20,7 @@
 #include <thread>
 #include <vector>
 
-#include "net/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "net/inherited_sockets.h"
 #include "net/unix_socket.h"
 #include "weir/result.h"
@@ -37,7 +37,7 @@ class HandOver {
   HandOver& operator=(const HandOver&) = delete;
 
   struct Offer {
-    std::function<std::vector<net::FileDescriptor>()> sockets;  // copies
+    std::function<std::vector<FileDescriptor>()> sockets;  // copies
     std::function<void()> given;  // somebody else serves on them from here on
   };
   // Sends the process that was taken over from away, and offers the same to the next. Once that
@@ -50,14 +50,14 @@ class HandOver {
   Result<bool> receive(net::InheritedSockets& into);
   void dismiss_predecessor();
   void run();
-  bool give(const net::FileDescriptor& successor);
+  bool give(const FileDescriptor& successor);
 
   const std::string path_;
-  net::FileDescriptor predecessor_;
+  FileDescriptor predecessor_;
   Offer offer_;
-  net::FileDescriptor listening_;
+  FileDescriptor listening_;
   net::UnixSocketFile file_;
-  net::FileDescriptor stop_;  // an eventfd: ends run()
+  FileDescriptor stop_;  // an eventfd: ends run()
   std::thread thread_;
 };
 

@@ -226,9 +226,9 @@ void Listeners::reopen_logs() {
   }
 }
 
-std::vector<net::FileDescriptor> Listeners::share_sockets() const {
+std::vector<FileDescriptor> Listeners::share_sockets() const {
   const std::lock_guard lock(mutex_);
-  std::vector<net::FileDescriptor> all;
+  std::vector<FileDescriptor> all;
   for (const auto& one : open_) {
     for (auto& socket : one->listening().share_sockets()) all.push_back(std::move(socket));
   }

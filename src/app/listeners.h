@@ -80,7 +80,7 @@ class Listeners {
   void reopen_logs();
 
   // Copies of all listening sockets, for a process that is to take over. THREADS: any.
-  std::vector<net::FileDescriptor> share_sockets() const;
+  std::vector<FileDescriptor> share_sockets() const;
   // It has. THREADS: any.
   void set_handed_over();
 

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "net/file_descriptor.h"
+#include "base/file_descriptor.h"
 
 namespace weir::app {
 
@@ -22,7 +22,7 @@ void tell_service_manager(std::string_view state) {
   if (path[0] != '/' && path[0] != '@') return;
   std::memcpy(address.sun_path, path.data(), path.size());
   if (path[0] == '@') address.sun_path[0] = '\0';
-  const net::FileDescriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const FileDescriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size());
   ::sendto(socket.get(), state.data(), state.size(), MSG_NOSIGNAL | MSG_DONTWAIT,
            reinterpret_cast<const sockaddr*>(&address), size);

@@ -28,10 +28,6 @@ std::uint64_t lines_in(std::string_view text) {
 
 }  // namespace
 
-LineFile::File::~File() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
 LineFile::LineFile(metrics::Counter dropped, std::size_t max_waiting)
     : dropped_(dropped), max_waiting_(max_waiting) {}
 
@@ -44,7 +40,7 @@ LineFile::~LineFile() {
   if (thread_.joinable()) thread_.join();
 }
 
-Result<LineFile::File> LineFile::open_file(const std::string& path) {
+Result<FileDescriptor> LineFile::open_file(const std::string& path) {
   int fd = -1;
   if (path == "/dev/stdout" || path == "/dev/stderr") {
     // WHY a copy: where it leads to a socket, as to the journal, it cannot be opened by its name.
@@ -55,11 +51,11 @@ Result<LineFile::File> LineFile::open_file(const std::string& path) {
                 0640);
   }
   if (fd < 0) return Error{ErrorCode::kIo, path + " cannot be opened for writing: " + why(errno)};
-  return File(fd);
+  return FileDescriptor(fd);
 }
 
 Result<bool> LineFile::open(const std::string& path) {
-  Result<File> file = open_file(path);
+  Result<FileDescriptor> file = open_file(path);
   if (!file) return file.error();
   const std::lock_guard lock(mutex_);
   replace(std::move(*file), path);
@@ -69,11 +65,11 @@ Result<bool> LineFile::open(const std::string& path) {
 
 void LineFile::close() {
   const std::lock_guard lock(mutex_);
-  if (!path_.empty()) replace(File(), {});
+  if (!path_.empty()) replace(FileDescriptor(), {});
 }
 
 // REQUIRES: mutex_ is held.
-void LineFile::replace(File file, const std::string& path) {
+void LineFile::replace(FileDescriptor file, const std::string& path) {
   // Where the thread is stuck on a pipe, what lies between is left out.
   if (next_.size() == kMaxNext) next_.pop_back();
   next_.push_back({std::move(file), path, waiting_.size()});
@@ -110,7 +106,7 @@ void LineFile::write(std::string_view line) {
 }
 
 void LineFile::run() {
-  File file;
+  FileDescriptor file;
   std::string path;
   std::string batch;
   std::unique_lock lock(mutex_);
@@ -134,7 +130,8 @@ void LineFile::run() {
   }
 }
 
-void LineFile::write_all(const File& file, const std::string& path, std::string_view lines) {
+void LineFile::write_all(const FileDescriptor& file, const std::string& path,
+                         std::string_view lines) {
   if (file.get() < 0 || lines.empty()) return;
   while (!lines.empty()) {
     const ssize_t n = ::write(file.get(), lines.data(), lines.size());

@@ -18,9 +18,9 @@
 #include <string>
 #include <string_view>
 #include <thread>
-#include <utility>
 #include <vector>
 
+#include "base/file_descriptor.h"
 #include "base/metrics.h"
 #include "weir/result.h"
 
@@ -48,33 +48,17 @@ class LineFile {
   void write(std::string_view line);
 
  private:
-  // An open file, which closes itself.
-  class File {
-   public:
-    File() = default;
-    explicit File(int fd) : fd_(fd) {}
-    File(File&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    File& operator=(File&& other) noexcept {
-      std::swap(fd_, other.fd_);
-      return *this;
-    }
-    ~File();
-    int get() const { return fd_; }
-
-   private:
-    int fd_ = -1;
-  };
   // What takes a file's place once the first `before` of the bytes that wait have been written.
   struct Next {
-    File file;
+    FileDescriptor file;
     std::string path;
     std::size_t before = 0;
   };
 
-  static Result<File> open_file(const std::string& path);
-  void replace(File file, const std::string& path);
+  static Result<FileDescriptor> open_file(const std::string& path);
+  void replace(FileDescriptor file, const std::string& path);
   void run();
-  void write_all(const File& file, const std::string& path, std::string_view lines);
+  void write_all(const FileDescriptor& file, const std::string& path, std::string_view lines);
   bool wait_for_room(int fd);
   void tell_trouble(const std::string& path, int error);
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "net/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "net/listening_socket.h"
 
 namespace weir::net {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "net/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "net/unix_socket.h"
 #include "weir/result.h"
 

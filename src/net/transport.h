@@ -12,8 +12,8 @@
 #include <memory>
 #include <utility>
 
+#include "base/file_descriptor.h"
 #include "net/client_places.h"
-#include "net/file_descriptor.h"
 #include "net/io.h"
 
 namespace weir::net {

@@ -12,7 +12,7 @@
 
 #include <string>
 
-#include "net/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "weir/result.h"
 
 namespace weir::net {

@@ -7,23 +7,10 @@
 
 #include <cerrno>
 
+#include "base/file_descriptor.h"
+
 namespace weir::policy {
 namespace {
-
-// A file descriptor that closes itself.
-class File {
- public:
-  explicit File(int descriptor) : descriptor_(descriptor) {}
-  ~File() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  int get() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
 
 Error os_error(const std::string& doing) {
   return Error{ErrorCode::kIo, doing + ": " + ::strerrordesc_np(errno)};
@@ -39,7 +26,7 @@ std::string size_of(std::size_t bytes) {
 
 Result<TextFile> read_text_file(const std::string& path, std::size_t most) {
   // WHY non-blocking: a pipe without a writer must not hold a start up for ever.
-  const File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) return os_error("cannot be opened");
   struct stat about {};
   if (::fstat(file.get(), &about) != 0) return os_error("cannot be looked at");

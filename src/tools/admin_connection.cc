@@ -12,7 +12,6 @@
 namespace weir::tools {
 namespace {
 
-using net::FileDescriptor;
 using net::Io;
 
 Error unavailable(std::string_view why) {

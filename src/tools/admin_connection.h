@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "net/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "net/tls_client.h"
 #include "weir/result.h"
 
@@ -33,11 +33,11 @@ class AdminConnection {
   Result<std::string> receive_all(std::size_t most);
 
  private:
-  explicit AdminConnection(net::FileDescriptor fd) : fd_(std::move(fd)) {}
+  explicit AdminConnection(FileDescriptor fd) : fd_(std::move(fd)) {}
   Result<bool> speak_tls(const Options& options);
   Error broken() const;
 
-  net::FileDescriptor fd_;
+  FileDescriptor fd_;
   std::unique_ptr<net::TlsSession> tls_;  // null: plain. Goes before its socket does.
 };
 

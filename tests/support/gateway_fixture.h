@@ -84,7 +84,7 @@ class GatewayTest : public ::testing::Test {
     pollfd waiting{listener_.get(), POLLIN, 0};
     return ::poll(&waiting, 1, 0) == 0;
   }
-  void stop_upstream() { net::FileDescriptor closed = std::move(listener_); }
+  void stop_upstream() { FileDescriptor closed = std::move(listener_); }
 
   // One exchange on connections of the test's: the request as the upstream gets it.
   static std::string exchange(RawClient& client, RawClient& upstream, const std::string& request,
@@ -102,7 +102,7 @@ class GatewayTest : public ::testing::Test {
   }
 
   policy::Policy policy_;
-  net::FileDescriptor listener_;
+  FileDescriptor listener_;
   std::uint16_t upstream_port_ = 0;
   store::MemoryStore store_;
   engine::Engine engine_{store_};

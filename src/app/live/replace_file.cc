@@ -6,7 +6,7 @@
 
 #include <cerrno>
 
-#include "net/file_descriptor.h"
+#include "base/file_descriptor.h"
 
 namespace weir::app {
 namespace {
@@ -32,8 +32,7 @@ Result<bool> write_all(int fd, std::string_view text, const std::string& file) {
 Result<bool> replace_file(const std::string& file, std::string_view text) {
   const std::string fresh = file + ".new";
   {
-    const net::FileDescriptor fd(
-        ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    const FileDescriptor fd(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     if (fd.get() < 0) return io_error(fresh, "cannot be made");
     const Result<bool> written = write_all(fd.get(), text, fresh);
     if (!written) return written;
@@ -43,7 +42,7 @@ Result<bool> replace_file(const std::string& file, std::string_view text) {
 }
 
 Result<std::string> read_file(const std::string& file) {
-  const net::FileDescriptor fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const FileDescriptor fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (fd.get() < 0) return io_error(file, "cannot be opened");
   std::string text;
   char buffer[64 * 1024];

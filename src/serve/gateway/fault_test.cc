@@ -285,7 +285,7 @@ TEST_F(Fault, AnUpstreamThatFallsSilentInItsBodyBreaksTheResponseOff) {
 
 TEST_F(Fault, AnUpstreamThatDoesNotAcceptInTimeIs504) {
   // A listener whose queue is full takes no further connection: the kernel drops what knocks.
-  net::FileDescriptor full(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  FileDescriptor full(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);

@@ -51,13 +51,13 @@ void ConnectAttempt::try_next(net::SystemError last) {
     if (failed) return self->try_next(failed);
     net::SystemError ignored;
     self->socket_.native_non_blocking(true, ignored);
-    self->connected(net::Transport(net::FileDescriptor(self->socket_.release(ignored))));
+    self->connected(net::Transport(FileDescriptor(self->socket_.release(ignored))));
   });
 }
 
 void ConnectAttempt::start_unix() {
   if (owner_ == nullptr) return;
-  Result<net::FileDescriptor> socket = net::connect_unix_socket(target_.path);
+  Result<FileDescriptor> socket = net::connect_unix_socket(target_.path);
   if (!socket) return fail(socket.error().message, true);
   connected(net::Transport(std::move(*socket)));
 }

@@ -31,7 +31,7 @@ class UpstreamGroupTest : public GatewayTest {
            "\",outcome=\"" + outcome + "\"}";
   }
 
-  net::FileDescriptor other_;
+  FileDescriptor other_;
   std::uint16_t other_port_ = 0;
 };
 

@@ -8,7 +8,7 @@
 
 #include <utility>
 
-namespace weir::net {
+namespace weir {
 
 class FileDescriptor {
  public:
@@ -30,4 +30,4 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
-}  // namespace weir::net
+}  // namespace weir
