@@ -2,6 +2,7 @@
 // that has an answer, and our own answer is accepted by who asked.
 
 #include "fuzz/support.h"
+#include "tests/support/websocket_client.h"
 #include "wire/http1/request.h"
 #include "wire/http1/response.h"
 #include "wire/websocket/handshake.h"
@@ -15,7 +16,7 @@ void check_response(std::string_view text, std::string_view key, bool must) {
   const bool read = parser.parse(text) == http1::Progress::kComplete;
   fuzz::require(!must || read, "our own answer can be read");
   if (read) {
-    const bool accepted = websocket::accepts_handshake(parser.head(), key);
+    const bool accepted = support::accepts_handshake(parser.head(), key);
     fuzz::require(!must || accepted, "and is accepted");
   }
 }

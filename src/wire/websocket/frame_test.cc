@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "support/websocket_client.h"
 #include "wire/http1/writer.h"
 #include "wire/test_random.h"
 #include "wire/websocket/handshake.h"
@@ -70,8 +71,8 @@ TEST(Handshake, AcceptsARightRequestAndIsAcceptedByItsClient) {
   http1::append_end_of_headers(response);
   http1::ResponseParser client;
   ASSERT_EQ(client.parse(response), http1::Progress::kComplete);
-  EXPECT_TRUE(accepts_handshake(client.head(), handshake.key));
-  EXPECT_FALSE(accepts_handshake(client.head(), "AAAAAAAAAAAAAAAAAAAAAA=="));
+  EXPECT_TRUE(support::accepts_handshake(client.head(), handshake.key));
+  EXPECT_FALSE(support::accepts_handshake(client.head(), "AAAAAAAAAAAAAAAAAAAAAA=="));
 }
 
 TEST(Handshake, RefusesWrongRequestsWithTheirStatus) {

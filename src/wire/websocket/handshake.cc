@@ -70,12 +70,4 @@ void append_handshake_headers(std::string& out, std::string_view key) {
   http1::append_parsed_header(out, "Sec-WebSocket-Accept", accept_key(key));
 }
 
-bool accepts_handshake(const http1::ResponseHead& head, std::string_view key) {
-  if (!head.switches_protocols()) return false;
-  if (!head.headers.lists(http1::HeaderId::kConnection, "upgrade")) return false;
-  if (!head.headers.lists(http1::HeaderId::kUpgrade, "websocket")) return false;
-  const http1::Found accept = head.headers.find("sec-websocket-accept");
-  return accept.count == 1 && accept.value == accept_key(key);
-}
-
 }  // namespace weir::websocket

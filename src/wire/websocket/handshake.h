@@ -1,4 +1,4 @@
-// The opening handshake of WebSocket (RFC 6455 section 4), server's side, and what a client checks.
+// The opening handshake of WebSocket (RFC 6455 section 4), the server's side.
 //
 // THREADS: pure functions.
 
@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "wire/http1/request.h"
-#include "wire/http1/response.h"
 
 namespace weir::websocket {
 
@@ -35,8 +34,5 @@ std::string accept_key(std::string_view key);
 
 // The header lines of the 101 response to a right handshake.
 void append_handshake_headers(std::string& out, std::string_view key);
-
-// Whether a server's response accepts the handshake that was sent with `key`.
-bool accepts_handshake(const http1::ResponseHead& head, std::string_view key);
 
 }  // namespace weir::websocket
