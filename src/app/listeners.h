@@ -10,10 +10,8 @@
 
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>

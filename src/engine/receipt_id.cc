@@ -2,7 +2,6 @@
 
 #include <cstring>
 #include <deque>
-#include <optional>
 #include <utility>
 
 #include "base/base64url.h"

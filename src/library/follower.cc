@@ -7,7 +7,6 @@
 #include <limits>
 #include <mutex>
 #include <string>
-#include <utility>
 
 #include "base/trim.h"
 #include "limit/state.h"

@@ -1,7 +1,5 @@
 // One limit by its name: take, refund, look at a key, reset a key.
 
-#include <utility>
-
 #include "engine/compiled_policy.h"
 #include "serve/api/api.h"
 #include "serve/api/check_request.h"

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <mutex>
 #include <optional>
 #include <span>
 

@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <span>
 
 #include "base/wide.h"
 #include "limit/rule.h"
