@@ -129,6 +129,6 @@ fi
 say "purge"
 inside sh -c 'apt-get purge -y -qq weir libweir-dev "libweir0*" > /packages/log 2>&1' ||
   { tail -n 30 "$root/packages/log"; exit 1; }
-inside test ! -e /etc/weir -a ! -e /usr/bin/weir -a ! -e /var/lib/weir
+inside test ! -e /etc/weir -a ! -e /usr/bin/weir -a ! -e /var/lib/weir -a ! -e /var/log/weir
 [ -z "$(inside dpkg-statoverride --list '/etc/weir*' || true)" ]
 say "all is as it should be"
