@@ -14,14 +14,6 @@ namespace {
 
 namespace redis = store::redis;
 
-redis::Settings settings_of(const RemotePlace& place, Duration timeout) {
-  redis::Settings settings;
-  settings.url = place.url;
-  settings.tls = place.tls;
-  settings.timeout = timeout;
-  return settings;
-}
-
 std::string microseconds(Duration duration) {
   return std::to_string(std::chrono::duration_cast<std::chrono::microseconds>(duration).count());
 }
@@ -64,7 +56,7 @@ Result<std::unique_ptr<FleetBans>> FleetBans::open(net::Loop& loop, const policy
   auto place = place_in_store(store, "{bans}");
   if (!place) return place.error();
   return std::unique_ptr<FleetBans>(
-      new FleetBans(loop, settings_of(*place, kPatience), place->key, book, clock));
+      new FleetBans(loop, redis_settings(*place, kPatience), place->key, book, clock));
 }
 
 FleetBans::FleetBans(net::Loop& loop, redis::Settings settings, std::string names,

@@ -25,14 +25,6 @@ constexpr Duration kAskEvery = std::chrono::milliseconds(400);
 constexpr Duration kAskAfterRefusal = std::chrono::seconds(10);
 constexpr Duration kPatience = std::chrono::seconds(2);
 
-redis::Settings settings_of(const RemotePlace& place) {
-  redis::Settings settings;
-  settings.url = place.url;
-  settings.tls = place.tls;
-  settings.timeout = kPatience;
-  return settings;
-}
-
 // One key of Redis: commands on it, and a look at whether it has changed.
 class RedisKey {
  public:
@@ -40,7 +32,7 @@ class RedisKey {
 
   RedisKey(net::Loop& loop, const RemotePlace& place, std::string key)
       : key_(std::move(key)),
-        settings_(settings_of(place)),
+        settings_(redis_settings(place, kPatience)),
         health_(nullptr, redis::Health::Concern::kPolicy),
         client_(loop, settings_, health_),
         timer_(loop.executor()) {

@@ -18,6 +18,14 @@ Result<RemotePlace> place_in_store(const policy::Store& store, std::string_view 
   return place;
 }
 
+store::redis::Settings redis_settings(const RemotePlace& place, Duration timeout) {
+  store::redis::Settings settings;
+  settings.url = place.url;
+  settings.tls = place.tls;
+  settings.timeout = timeout;
+  return settings;
+}
+
 Result<std::unique_ptr<OverlayKeeper>> open_overlay(net::Loop& loop, PolicySource& source,
                                                     const policy::Policy& policy) {
   if (policy.admin && !policy.admin->state.empty()) {

@@ -14,6 +14,7 @@
 #include "app/live/policy_source.h"
 #include "app/live/remote_place.h"
 #include "net/loop.h"
+#include "store/redis/settings.h"
 
 namespace weir::app {
 
@@ -25,6 +26,9 @@ std::unique_ptr<OverlayKeeper> overlay_in_redis(net::Loop& loop, const RemotePla
 
 // A key in the Redis that counts, after `store.prefix`. ERRORS: kInvalid: its URL or TLS files.
 Result<RemotePlace> place_in_store(const policy::Store& store, std::string_view key);
+
+// How the Redis of a place is reached. `timeout`: for an answer.
+store::redis::Settings redis_settings(const RemotePlace& place, Duration timeout);
 
 // Where the changes of a policy are kept: the file that it names, else beside the policy, else in
 // the Redis that counts, else nowhere. ERRORS: kInvalid: the store's URL or TLS files.
