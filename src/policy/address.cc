@@ -132,7 +132,7 @@ Parsed<Upstream> parse_upstream(std::string_view text) {
     return ScalarError{"holds a user, which an upstream does not take: http://host:port"};
   }
   std::string_view authority = text;
-  if (authority.ends_with('/')) authority.remove_suffix(1);
+  if (authority.size() > scheme.size() && authority.ends_with('/')) authority.remove_suffix(1);
   const std::size_t beyond = authority.find_first_of("/?#", scheme.size());
   if (beyond != text.npos) {
     return wrong(text, "wants no path: requests keep the one that they came with", beyond);
