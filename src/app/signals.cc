@@ -32,6 +32,7 @@ void block() {
   const sigset_t set = awaited();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
 }
 
 void stop() {

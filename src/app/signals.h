@@ -15,8 +15,8 @@ namespace weir::app::signals {
 
 enum class Event { kStop, kReload, kReopenLogs };
 
-// From here on the signals wait for a Watch. SIGPIPE is ignored: a closed peer is an error of
-// write.
+// From here on the signals wait for a Watch. SIGPIPE and SIGXFSZ are ignored: a closed peer, and a
+// file that may not grow any further, are errors of write.
 void block();
 
 // As SIGTERM does; from any thread.

@@ -123,6 +123,7 @@ void LineFile::run() {
       write_all(file, path, lines.substr(written, next.before - written));
       written = next.before;
       file = std::move(next.file);
+      torn_ = false;
       path = std::move(next.path);
     }
     write_all(file, path, lines.substr(written));
@@ -133,18 +134,29 @@ void LineFile::run() {
 void LineFile::write_all(const FileDescriptor& file, const std::string& path,
                          std::string_view lines) {
   if (file.get() < 0 || lines.empty()) return;
-  while (!lines.empty()) {
-    const ssize_t n = ::write(file.get(), lines.data(), lines.size());
-    if (n >= 0) {
-      lines.remove_prefix(static_cast<std::size_t>(n));
-      continue;
-    }
-    if (errno == EINTR || (errno == EAGAIN && wait_for_room(file.get()))) continue;
-    const int error = errno;
+  std::string_view end = torn_ ? "\n" : "";
+  int error = append(file.get(), end);
+  if (error == 0) error = append(file.get(), lines);
+  if (error != 0) {
     dropped_.add(lines_in(lines));
     return tell_trouble(path, error);
   }
   if (std::exchange(trouble_, 0) != 0) log::info(path + " is written again");
+}
+
+// What the file does not take stays in `lines`. The error of write, or 0.
+int LineFile::append(int fd, std::string_view& lines) {
+  while (!lines.empty()) {
+    const ssize_t n = ::write(fd, lines.data(), lines.size());
+    if (n > 0) {
+      const auto taken = static_cast<std::size_t>(n);
+      torn_ = lines[taken - 1] != '\n';
+      lines.remove_prefix(taken);
+    } else if (n < 0 && errno != EINTR && (errno != EAGAIN || !wait_for_room(fd))) {
+      return errno;
+    }
+  }
+  return 0;
 }
 
 // Until a pipe's reader makes room. False: the program ends, and it has had its second.

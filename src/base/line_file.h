@@ -2,8 +2,9 @@
 // waits for a disk.
 //
 // What waits to be written is bounded: a line that finds no room is dropped and counted, as is one
-// that the file does not take. Between two batches the file can be opened again, by its name, for
-// whoever has moved it away (logrotate), or another can take its place.
+// that the file does not take; where half of one stands, the next begins a line of its own. Between
+// two batches the file can be opened again, by its name, for whoever has moved it away (logrotate),
+// or another can take its place.
 //
 // A file is made where there is none, for its owner to write and its group to read. /dev/stdout and
 // /dev/stderr are the program's own, whatever they lead to. A pipe needs a reader as it is opened.
@@ -59,6 +60,7 @@ class LineFile {
   void replace(FileDescriptor file, const std::string& path);
   void run();
   void write_all(const FileDescriptor& file, const std::string& path, std::string_view lines);
+  int append(int fd, std::string_view& lines);
   bool wait_for_room(int fd);
   void tell_trouble(const std::string& path, int error);
 
@@ -73,7 +75,8 @@ class LineFile {
   bool stopping_ = false;
   std::thread thread_;
 
-  int trouble_ = 0;  // the thread's: why the file took nothing last; 0: it does
+  int trouble_ = 0;    // the thread's: why the file took nothing last; 0: it does
+  bool torn_ = false;  // the thread's: half a line stands at the file's end, for lack of room
 };
 
 }  // namespace weir

@@ -4,6 +4,8 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -100,6 +102,23 @@ TEST_F(LineFileTest, WhatCannotBeOpenedIsAnErrorAndTheOldFileStays) {
   file->write("one\n");
   file.reset();
   EXPECT_EQ(text(path("a")), "one\n");
+}
+
+TEST_F(LineFileTest, AfterHalfALineTheNextOneBeginsALineOfItsOwn) {
+  ::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit ten{10, before.rlim_max};
+  auto file = opened("a");
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &ten), 0);
+  file->write("twenty bytes of line\n");
+  while (dropped_.value() == 0) std::this_thread::yield();
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  file->write("two\n");
+  file->write("three\n");
+  file.reset();
+  EXPECT_EQ(text(path("a")), "twenty byt\ntwo\nthree\n");
+  EXPECT_EQ(dropped_.value(), 1u);
 }
 
 TEST_F(LineFileTest, APipeThatNobodyReadsFillsUpToTheBoundAndTheRestIsCounted) {
