@@ -2,7 +2,9 @@
 die and come back, and what a reload keeps."""
 
 import collections
+import contextlib
 import re
+import socket
 import threading
 
 from certificates import Authority
@@ -194,6 +196,22 @@ class Checks(UpstreamTest):
         server.start()
         self.process.wait_for(f"upstream {server.url} is back")
         self.assertEqual("a", get(port).text)
+
+    def test_a_check_is_not_kept_busy_by_interim_answers_without_end(self):
+        flood = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(flood.close)
+        url = f"http://127.0.0.1:{flood.getsockname()[1]}"
+
+        def send():
+            with contextlib.suppress(OSError):  # it is hung up on
+                with flood.accept()[0] as peer:
+                    while True:
+                        peer.sendall(b"HTTP/1.1 103 Early Hints\r\n\r\n" * 1000)
+
+        threading.Thread(target=send, daemon=True).start()
+        self.gateway(f"  upstream: {{ servers: [{url}], check: {{ path: /, timeout: 1m, "
+                     "unhealthy_after: 1 } }")
+        self.process.wait_for(f"upstream {url} is out: its checks fail: sends interim responses")
 
     def test_a_reload_begins_and_ends_checks(self):
         server = Server(self, "a", "location = /well { return 200; }")

@@ -7,6 +7,7 @@ namespace weir::gateway {
 namespace {
 
 constexpr std::size_t kMaxInput = 64 * 1024;  // of the answer's head; its body is not read
+constexpr std::uint32_t kMaxInterim = 128;    // 1xx before the answer, as in an exchange
 
 std::string request_text(const policy::Upstream& server, const policy::HealthCheck& check) {
   const std::string& host = check.host.empty() ? server.authority : check.host;
@@ -36,6 +37,7 @@ void ServerCheck::begin() {
   under_way_ = true;
   begun_at_ns_ = loop_.timers().now_ns();
   answer_.reset();
+  interim_count_ = 0;
   attempt_ = server_->connect(*this, kMaxInput);
   deadline_.expires_after(check_.timeout);
 }
@@ -93,6 +95,9 @@ void ServerCheck::on_input(net::Connection&) {
     const int status = answer_.head().status;
     if (!answer_.head().is_interim()) {
       return end(status >= 200 && status < 400, "answered " + std::to_string(status));
+    }
+    if (++interim_count_ > kMaxInterim) {
+      return end(false, "sends interim responses (1xx) without end");
     }
     connection_->consume(answer_.consumed());
     answer_.reset();

@@ -50,6 +50,7 @@ class ServerCheck final : private ConnectAttempt::Owner, private net::Connection
   ConnectAttemptPtr attempt_;
   net::ConnectionPtr connection_;
   http1::ResponseParser answer_;
+  std::uint32_t interim_count_ = 0;
   bool under_way_ = false;
   std::int64_t begun_at_ns_ = 0;
   net::Deadline deadline_;  // of the check that is under way, else until the next
