@@ -4,6 +4,7 @@ asked for; logrotate loses none; ids and traces that tie it to everybody else's 
 import json
 import os
 import re
+import resource
 import signal
 import socket
 import threading
@@ -137,6 +138,21 @@ limits: []
         until(lambda: self.dropped() == 5, "five lines are counted")
         self.assertEqual(sum("cannot be written" in line for line in self.program.lines), 1)
 
+    def test_a_file_that_may_not_grow_ends_neither_the_program_nor_the_next_line(self):
+        self.gateway("format: json")
+        get(self.port)
+        self.lines(1)
+        before = resource.prlimit(self.program.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(self.program.pid, resource.RLIMIT_FSIZE,
+                         (self.file.stat().st_size + 9, before[1]))
+        get(self.port)
+        until(lambda: self.dropped() == 1, "a line is counted")
+        resource.prlimit(self.program.pid, resource.RLIMIT_FSIZE, before)
+        get(self.port)
+        whole, torn, next_one = self.lines(3)
+        self.assertEqual((json.loads(whole)["status"], torn, json.loads(next_one)["status"]),
+                         (200, '{"time":"', 429))
+
     def test_a_client_that_leaves_and_what_is_no_request_have_lines(self):
         server = socket.create_server(("127.0.0.1", 0))
         self.addCleanup(server.close)
@@ -153,6 +169,13 @@ limits: []
             client.recv(4096)
         line = json.loads(self.lines(2)[1])
         self.assertEqual((line["status"], line["decision"]), (400, "none"))
+        self.assertEqual(line["ip"], "127.0.0.1")
+
+    def test_a_refused_head_has_the_id_that_its_answer_bears(self):
+        self.gateway("format: json")
+        answer = get(self.port, "/%zz")
+        line = json.loads(self.lines(1)[0])
+        self.assertEqual((answer.status, line["request_id"]), (400, answer.headers["X-Request-Id"]))
 
     def test_a_reload_moves_it_and_takes_it_away(self):
         self.gateway("format: json")

@@ -100,8 +100,20 @@ void AccessEntry::describe(const http1::RequestHead& head, const RequestFacts& f
   }
 }
 
-void AccessEntry::describe(const http1::RequestHead& head, const std::string& peer) {
+void AccessEntry::describe(const http1::RequestHead& head, std::string_view peer,
+                           std::string_view request_id) {
   describe_request(head, peer, {});
+  add_text(decision_, "request_id", request_id);
+}
+
+void AccessEntry::describe(std::string_view peer) {
+  if (json()) {
+    if (tells_who_) add_text(request_, "ip", peer);
+    return;
+  }
+  request_ = tells_who_ ? peer : "-";
+  request_ += " - - [" + common_time(began_.wall_ns) + "] \"-\"";
+  agents_ = " \"-\" \"-\"";
 }
 
 void AccessEntry::describe_request(const http1::RequestHead& head, std::string_view ip,
@@ -171,8 +183,6 @@ std::string AccessEntry::line(int status, std::uint64_t bytes, bool early, Insta
     add_number(out, "status", std::to_string(status));
     add_number(out, "bytes", std::to_string(bytes));
   } else {
-    if (out.empty()) out = "- - - [" + common_time(began_.wall_ns) + "] \"-\"";
-    if (agents_.empty()) agents_ = " \"-\" \"-\"";
     out += ' ' + std::to_string(status) + ' ' + std::to_string(bytes) + agents_;
   }
   if (!decided_) add_text(out, "decision", "none");

@@ -28,10 +28,12 @@ class AccessEntry {
   // `form`: where keys are not told, addresses and users are not either.
   AccessEntry(const policy::AccessLog& settings, policy::KeyForm form, Instant began);
 
-  // Who asks for what. Both may be left out: of what is no request, nothing is known.
+  // Who asks for what.
   void describe(const http1::RequestHead& head, const RequestFacts& facts);
   // The same of a request that was answered before it was known who asks.
-  void describe(const http1::RequestHead& head, const std::string& peer);
+  void describe(const http1::RequestHead& head, std::string_view peer, std::string_view request_id);
+  // Of what is no request.
+  void describe(std::string_view peer);
   void decided(const engine::Decision& decision);
 
   // The upstream's final status.

@@ -120,15 +120,21 @@ TEST_F(Access, LongValuesAreCut) {
   EXPECT_NE(text.find("ppp... HTTP/1.1\""), std::string::npos);
 }
 
-TEST_F(Access, WhatIsNoRequestHasALineToo) {
-  AccessEntry combined({"a.log", policy::AccessFormat::kCombined, false}, form_, now_);
-  EXPECT_EQ(combined.line(400, 10, false, now_),
-            "- - - [14/Nov/2023:22:13:20 +0000] \"-\" 400 10 \"-\" \"-\" decision=none "
+TEST_F(Access, WhatIsNoRequestHasALineThatTellsItsPeer) {
+  const auto line = [this](policy::AccessFormat format) {
+    AccessEntry entry({"a.log", format, false}, form_, now_);
+    entry.describe("203.0.113.7");
+    return entry.line(400, 10, false, now_);
+  };
+  EXPECT_EQ(line(policy::AccessFormat::kCombined),
+            "203.0.113.7 - - [14/Nov/2023:22:13:20 +0000] \"-\" 400 10 \"-\" \"-\" decision=none "
             "seconds=0.000000\n");
-  AccessEntry json({"a.log", policy::AccessFormat::kJson, false}, form_, now_);
-  EXPECT_EQ(json.line(400, 10, false, now_),
-            "{\"time\":\"2023-11-14T22:13:20.000Z\",\"status\":400,\"bytes\":10,"
-            "\"decision\":\"none\",\"seconds\":0.000000}\n");
+  EXPECT_EQ(line(policy::AccessFormat::kJson),
+            "{\"time\":\"2023-11-14T22:13:20.000Z\",\"ip\":\"203.0.113.7\",\"status\":400,"
+            "\"bytes\":10,\"decision\":\"none\",\"seconds\":0.000000}\n");
+  form_ = policy::KeyForm::kHashed;
+  EXPECT_EQ(line(policy::AccessFormat::kCombined).find("203"), std::string::npos);
+  EXPECT_EQ(line(policy::AccessFormat::kJson).find("203.0"), std::string::npos);
 }
 
 TEST(RequestId, OnlyPlainTextOfBoundedLengthIsOne) {

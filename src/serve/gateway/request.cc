@@ -58,7 +58,10 @@ void Session::handle_request() {
   facts_->set_request_id(name_request(policy));
   const Result<bool> read = facts_->read(policy.identity, policy.paths, peer_, now);
   begin_access(policy, now);
-  if (access_) read ? access_->describe(head, *facts_) : access_->describe(head, peer_text_);
+  if (access_) {
+    read ? access_->describe(head, *facts_)
+         : access_->describe(head, peer_text_, facts_->request_id());
+  }
   if (!read) {
     worker_.counters.error.add();
     leave_head();
@@ -93,6 +96,7 @@ void Session::refuse_head(int status, std::string_view code, std::string_view me
   worker_.counters.error.add();
   traits_ = {};
   begin_access(worker_.policy(), worker_.clock.now());
+  if (access_) access_->describe(peer_text_);
   exchange_.rate_headers().clear();
   own_headers_.clear();
   unwanted_.start({}, BodyRelay::Framing::kDrop);
