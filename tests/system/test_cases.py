@@ -35,6 +35,30 @@ class Cases(harness.SystemTest):
                 self.answer += chunk
         return int(self.answer.split(b" ", 2)[1])
 
+    def raw_status(self, target, method="GET"):
+        """The status of a request whose target goes out as it stands."""
+        return self.raw(f"{method} {target} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+
+    def status_from(self, peer):
+        """The status of a request that comes from this address of the loopback network."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.listen, harness.PATIENCE,
+                                                source_address=(peer, 0))
+        try:
+            connection.request("GET", "/")
+            return connection.getresponse().status
+        finally:
+            connection.close()
+
+    def validated(self, more, code, key="ip"):
+        """What validate says of a policy with one limit and `more`."""
+        path = self.write("checked.yaml", "limits: [{ name: a, key: [\"" + key + "\"], algorithm: "
+                          "token_bucket, rate: 1/s }]\n"
+                          "gateway: { listen: 127.0.0.1:8080, upstream: http://127.0.0.1:3000 }\n"
+                          + more + "\n")
+        process = self.weir("validate", path)
+        self.assertEqual(process.wait(), code, process.output)
+        return process.output
+
     def ask(self, path="/", **headers):
         names = {name.replace("_", "-"): value for name, value in headers.items()}
         return harness.get(self.listen, path, names).status
@@ -145,6 +169,86 @@ class Cases(harness.SystemTest):
             with peer:
                 statuses.append(int(peer.recv(65536).split(b" ", 2)[1]))
         self.assertEqual((statuses.count(200), statuses.count(429)), (40, 60))
+
+    def test_the_bits_that_are_one_client_can_be_chosen_and_cannot_be_nonsense(self):
+        self.gateway(PER_IP, "{ trusted_proxies: [127.0.0.1], ipv6_prefix: 56 }")
+        self.assertEqual(self.statuses("2001:db8:1:200::1", "2001:db8:1:2ff::1",
+                                       "2001:db8:1:300::1"), [200, 429, 200])
+        self.assertIn("129", self.validated("identity: { ipv6_prefix: 129 }", 2))
+        self.assertIn("all of IPv6 is one client", self.validated("identity: { ipv6_prefix: 0 }", 0))
+
+    def test_a_header_that_nobody_is_trusted_to_send_is_told_of(self):
+        self.assertIn("trusted_proxies is empty",
+                      self.validated("identity: { client_ip: x-forwarded-for }", 0))
+
+    def test_a_chain_of_proxies_alone_is_never_a_client_without_an_address(self):
+        self.gateway(PER_IP, "{ trusted_proxies: [127.0.0.0/8] }")
+        self.assertEqual(self.statuses("127.0.0.8", "127.0.0.9, 127.0.0.7", "127.0.0.8",
+                                       "127.0.0.9"), [200, 200, 429, 429])
+        self.assertEqual([self.status_from(peer) for peer in
+                          ("127.0.0.4", "127.0.0.5", "127.0.0.4")], [200, 200, 429])
+
+    def test_forwarded_is_read_as_its_standard_writes_it(self):
+        self.gateway(PER_IP, "{ trusted_proxies: [127.0.0.1, 192.0.2.0/24], client_ip: forwarded }")
+
+        def is_the_client(value, address):
+            """Whether a request of that address finds its one call spent by the header's."""
+            self.assertIn(self.ask(Forwarded=value), (200, 429))
+            return self.ask(Forwarded=f'for="{address}"') == 429
+        self.assertTrue(is_the_client('for="[2001:db8:1::1]:4711";proto=https, for=192.0.2.20',
+                                      "[2001:db8:1::1]"))
+        self.assertTrue(is_the_client("For=203.0.113.5", "203.0.113.5"))
+        self.assertTrue(is_the_client('for=198.51.100.1;by=x;host="a,b"', "198.51.100.1"))
+        # The peer: it has one call, whichever form it is that says nothing.
+        peers = [self.ask(Forwarded=value) for value in
+                 ("for=_secret", "for=unknown", 'for="203.0.113.77', "")]
+        self.assertEqual(peers, [200] + [429] * 3)
+        # Of two headers, the configured one alone.
+        self.assertEqual(self.ask(Forwarded="for=203.0.113.8", X_Forwarded_For="203.0.113.5"), 200)
+        self.assertEqual(self.ask(X_Forwarded_For="203.0.113.9"), 429)
+
+    def test_slashes_and_dots_do_not_escape_a_path_and_a_backslash_is_none(self):
+        self.gateway("  - { name: login, match: { path: /login }, algorithm: token_bucket, "
+                     "rate: 1/h, burst: 1 }\n"
+                     "  - { name: api, match: { path: '/api/*' }, algorithm: token_bucket, "
+                     "rate: 1/h, burst: 1 }\n")
+        paths = ["/login", "//login", "/./login", "///login", "/x/..//login", "/x/%2e%2e/login",
+                 "/%6Cogin"]
+        self.assertEqual([self.raw_status(path) for path in paths], [200] + [429] * 6)
+        self.assertEqual([self.raw_status(path) for path in ("/api//x", "/api/y", "/api/x/")],
+                         [200, 429, 429])
+        for path in ("/\\login", "/login\\"):
+            self.assertNotEqual(self.raw_status(path), 429)
+        self.assertEqual(self.raw_status("\\login"), 400)
+
+    def test_head_counts_as_get_and_get_not_as_head(self):
+        self.gateway("  - { name: reads, match: { method: GET }, key: [method], algorithm: "
+                     "token_bucket, rate: 1/h, burst: 2 }\n"
+                     "  - { name: heads, match: { method: HEAD }, algorithm: token_bucket, "
+                     "rate: 1/h, burst: 1 }\n")
+        self.assertEqual([self.raw_status("/", method) for method in
+                          ("HEAD", "HEAD", "GET", "GET")], [200, 429, 200, 429])
+
+    def test_a_name_in_another_spelling_is_another_key_but_for_outer_blanks(self):
+        self.gateway(PER_KEY)
+        self.assertEqual([self.ask(X_Api_Key=key) for key in (
+            "victim@example.test", " victim@example.test ", "\tvictim@example.test\t",
+            "Victim@Example.test", "victim@example.test%00")], [200, 429, 429, 200, 200])
+        # An empty one is no shared key with a missing one, which is not counted.
+        self.assertEqual([self.ask(X_Api_Key=""), self.ask(), self.ask()], [200] * 3)
+
+    def test_a_value_cannot_spell_the_key_of_somebody_else(self):
+        self.gateway("  - { name: pair, key: [header.a, header.b], algorithm: token_bucket, "
+                     "rate: 1/h, burst: 1 }\n")
+        pairs = [("203.0.113.1", "/2/x"), ("203.0.113.1/2", "/x"), ("a:b", "c"), ("a", "b:c"),
+                 ("a|b", "c"), ("a", "b|c"), ("a_b", "c"), ("a", "b_c"), ("a,b", "c"), ("a", "b,c"),
+                 ("a b=c", "d"), ("a", "b=c d"), ("{tag}", "x"), ("{tag}x", "x"), ("}:a", "x"),
+                 ("}", ":ax"), ("1", "12"), ("11", "2"), ("%31", "12"), ("a\\", "b"), ("a", "\\b")]
+        self.assertEqual([self.ask(a=a, b=b) for a, b in pairs], [200] * len(pairs))
+        self.assertEqual([self.ask(a=a, b=b) for a, b in pairs], [429] * len(pairs))
+
+    def test_a_pseudo_header_is_no_attribute(self):
+        self.assertIn(":authority", self.validated("", 2, key="header.:authority"))
 
 
 if __name__ == "__main__":
