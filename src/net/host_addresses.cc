@@ -1,5 +1,8 @@
 #include "net/host_addresses.h"
 
+#include <sys/socket.h>
+
+#include <algorithm>
 #include <boost/asio/ip/address.hpp>
 #include <utility>
 
@@ -27,9 +30,22 @@ HostAddresses::~HostAddresses() {
   *self_ = nullptr;
 }
 
-void HostAddresses::get(Ready ready) {
+void HostAddresses::look_up_if_old() {
   const bool old = !literal_ && loop_.timers().now_ns() >= renew_at_ns_;
   if (old && !looking_up_) start_lookup();
+}
+
+bool HostAddresses::has_peer(int fd) {
+  look_up_if_old();
+  if (!moved_) return true;
+  Endpoint peer;
+  auto size = static_cast<socklen_t>(peer.capacity());
+  if (::getpeername(fd, peer.data(), &size) != 0) return true;
+  return std::find(known_.begin(), known_.end(), peer) != known_.end();
+}
+
+void HostAddresses::get(Ready ready) {
+  look_up_if_old();
   if (known_.empty()) {
     waiting_.push_back(std::move(ready));
     return;
@@ -54,7 +70,11 @@ void HostAddresses::start_lookup() {
 void HostAddresses::finish_lookup(const SystemError& error, std::vector<Endpoint> found) {
   looking_up_ = false;
   renew_at_ns_ = loop_.timers().now_ns() + kFresh.count();
-  if (!error && !found.empty()) known_ = std::move(found);
+  if (!error && !found.empty()) {
+    moved_ |= !known_.empty() &&
+              !std::is_permutation(known_.begin(), known_.end(), found.begin(), found.end());
+    known_ = std::move(found);
+  }
   const std::vector<Ready> waiting = std::exchange(waiting_, {});
   if (!known_.empty()) {
     const Result<std::vector<Endpoint>> answer(known_);

@@ -31,8 +31,13 @@ class HostAddresses {
   // Calls `ready` with at least one endpoint or an error: at once where they are known, else later.
   void get(Ready ready);
 
+  // Whether the peer of this connected socket is one of the addresses still; looks them up again
+  // when old. True of a peer that cannot be told. A system call only once a name has moved.
+  bool has_peer(int fd);
+
  private:
   struct Lookup;
+  void look_up_if_old();
   void start_lookup();
   void finish_lookup(const SystemError& error, std::vector<Endpoint> found);
 
@@ -40,6 +45,7 @@ class HostAddresses {
   const std::string host_;
   const std::uint16_t port_;
   bool literal_ = false;
+  bool moved_ = false;  // a look-up has found other addresses than the one before
   std::vector<Endpoint> known_;
   std::int64_t renew_at_ns_ = 0;
   bool looking_up_ = false;

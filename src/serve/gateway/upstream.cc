@@ -142,7 +142,8 @@ net::ConnectionPtr Upstream::take_idle(bool certain) {
     idle_.pop_back();
     net::ConnectionPtr connection = newest->release();
     spare_.push_back(std::move(newest));
-    if (!certain || !connection->has_unread_event()) return connection;
+    const bool usable = target_.address.is_unix() || addresses_.has_peer(connection->fd());
+    if (usable && (!certain || !connection->has_unread_event())) return connection;
     connection->close();
   }
   return nullptr;
