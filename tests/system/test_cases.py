@@ -250,6 +250,20 @@ class Cases(harness.SystemTest):
     def test_a_pseudo_header_is_no_attribute(self):
         self.assertIn(":authority", self.validated("", 2, key="header.:authority"))
 
+    def test_a_key_that_is_a_secret_is_told_nowhere_where_keys_are_hashed(self):
+        admin, secret = harness.free_port(), "tok_live_neutral_123456"
+        process = self.gateway(PER_KEY + f"admin: {{ listen: 127.0.0.1:{admin}, token: t }}\n"
+                               "metrics: { keys: hashed }\nlog: { denials: 100 }\n")
+        self.assertEqual([self.ask(X_Api_Key=secret) for _ in range(3)], [200, 429, 429])
+        told = [harness.get(admin, path, {"Authorization": "Bearer t"}) for path in
+                ("/metrics", "/v1/stats", "/v1/events", "/v1/policy", "/debug/policy",
+                 "/debug/stats")]
+        self.assertEqual({answer.status for answer in told}, {200})
+        process.stop()
+        self.assertIn("refused", process.output)
+        for text in [process.output] + [answer.text for answer in told]:
+            self.assertNotIn(secret, text)
+
 
 if __name__ == "__main__":
     harness.main()

@@ -5,6 +5,7 @@ import json
 import re
 import socket
 import threading
+import time
 
 import harness
 from harness import Client, free_port, get
@@ -192,6 +193,23 @@ class Fleet(Answers):
         self.assertEqual({a.headers["Retry-After"] for a in refused}, {"1"})
         self.assertEqual({a.headers["X-RateLimit-Remaining"] for a in refused}, {"0"})
 
+    def test_health_does_not_hang_on_redis(self):
+        redis = Redis(self)
+        self.gateway("  - { name: all, algorithm: token_bucket, rate: 1/h, burst: 1, on_error: deny }\n",
+                     self.upstream(), f"}}\nstore: {{ url: {redis.url}, timeout: 5s")
+
+        def health():
+            return [get(self.admin, path).status for path in ("/healthz", "/readyz")]
+        self.assertEqual(health(), [200, 200])
+        redis.kill()
+        harness.until(lambda: get(self.listen).status == 503, "the limit fails closed")
+        harness.until(lambda: "weir_store_up 0" in get(self.admin, "/metrics").text, "it is told")
+        self.assertEqual(health(), [200, 200])
+        self.assertIn(str(redis.port), get(self.admin, "/readyz").text)
+        redis.start()
+        harness.until(lambda: get(self.listen).status != 503, "Redis is asked again")
+        self.assertEqual(health(), [200, 200])
+
 
 class Relay:
     """Stands between weir and its Redis and counts round trips of decisions: how often a bucket was
@@ -311,6 +329,43 @@ class Store(harness.SystemTest):
         self.assertLess(max(map(len, names)), 201)
         self.assertLess(max(int(redis.cli("MEMORY", "USAGE", name)[0]) for name in names[:20]), 1024)
         self.assertFalse(self.check({"header.x-api-key": f"{long}7"})[0]["allowed"])
+
+
+class Large(harness.SystemTest):
+    def policy(self, burst):
+        numbers = f"key: [ip], algorithm: token_bucket, rate: 1/day, burst: {burst} }}\n"
+        return ("attributes: [plan]\n"
+                f"api: {{ listen: 127.0.0.1:{self.api} }}\n"
+                f"admin: {{ listen: 127.0.0.1:{self.admin}, token: t }}\nlimits:\n"
+                + "".join(f"  - {{ name: v{n}, match: {{ plan: v{n} }}, {numbers}"
+                          for n in range(20_000))
+                + "".join(f"  - {{ name: w{n}, match: {{ plan: 'a*{n}*z' }}, {numbers}"
+                          for n in range(2000)))
+
+    def test_a_policy_of_many_limits_decides_soon_also_while_it_is_loaded_anew(self):
+        self.api, self.admin = free_port(), free_port()
+        self.serve(self.policy(burst=1000))
+        client = Client(self.api)
+        self.addCleanup(client.close)
+
+        def batch(plan, address):
+            checks = [{"attributes": {"plan": plan, "ip": address}}] * 1000
+            began = time.monotonic()
+            answer = json.loads(client.request("POST", "/v1/check", {}, json.dumps(
+                {"checks": checks})).text)["decisions"]
+            return time.monotonic() - began, answer
+        for plan, met in (("v19999", 1), ("a1999z", 7), ("none", 0)):  # 1, 9, 19, ... 1999
+            took, decisions = min((batch(plan, f"203.0.113.{n}") for n in range(3)),
+                                  key=lambda one: one[0])
+            self.assertEqual({(d["allowed"], len(d["limits"])) for d in decisions}, {(True, met)})
+            self.assertLess(took, 1.0, f"1 ms for each decision of {plan}")
+        self.write("weir.yaml", self.policy(burst=5))
+
+        def renewed():
+            quotas = {d["quota"] for d in batch("v7", "203.0.113.9")[1]}
+            self.assertLessEqual(quotas, {1000, 5})
+            return quotas == {5}
+        harness.until(renewed, "the new policy is in force")
 
 
 if __name__ == "__main__":

@@ -205,6 +205,24 @@ class Gateway(TlsTest):
         until(lambda: refused("timeout") >= 1000, "the rest is counted")
         self.assertEqual(self.https().status, 200)
 
+    def test_handshakes_that_are_begun_and_left_hold_nobody_up_and_no_memory(self):
+        """Each sends a real hello, so that the server signs for it, and never goes on."""
+        process = self.serve(f"gateway: {{ listen: 127.0.0.1:{self.port}, {self.tls}, upstream: "
+                             f"http://127.0.0.1:{self.demo()} }}\n{LIMITS}", "--loops", "1")
+        begun, context = [], ssl.create_default_context(cafile=self.authority.ca)
+        self.addCleanup(lambda: [one.close() for one in begun])
+        before = process.memory_kib()
+        for number in range(1200):
+            incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+            with self.assertRaises(ssl.SSLWantReadError):
+                context.wrap_bio(incoming, outgoing, server_hostname="localhost").do_handshake()
+            begun.append(socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE))
+            begun[-1].sendall(outgoing.read())
+            if number % 400 == 0:
+                self.assertEqual(self.https().status, 200)
+        self.assertNotEqual(begun[-1].recv(1), b"", "the hello is answered")
+        self.assertLess(process.memory_kib() - before, 96 * 1024)  # 96 KiB for each of 1024
+
 
 class ClientCertificates(TlsTest):
     def setUp(self):
