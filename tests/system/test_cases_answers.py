@@ -2,6 +2,8 @@
 the running program: numbers in headers, other statuses, upstreams that fail, round trips to Redis."""
 
 import json
+import os
+import pathlib
 import re
 import socket
 import threading
@@ -293,11 +295,13 @@ class Store(harness.SystemTest):
         self.serve_api(redis.url, "  - { name: all, key: [user], algorithm: token_bucket, "
                        "rate: 1/h, burst: 5 }\n", ", deny_cache: 1s")
         self.check({"user": "eve"}, 5)
-        before = self.script_calls(redis)
-        decisions = [d for _ in range(20) for d in self.check({"user": "eve"}, 500)]
+        before, began = self.script_calls(redis), time.monotonic()
+        decisions = [d for _ in range(200) for d in self.check({"user": "eve"}, 50)]
+        seconds = time.monotonic() - began
         self.assertEqual({d["allowed"] for d in decisions}, {False})
-        # Asked anew each second only; the first batch may all go before its first answer is back.
-        self.assertLess(self.script_calls(redis) - before, 500 + len(decisions) // 100)
+        # Asked anew each second; all of a batch may go before its first answer is back.
+        self.assertLessEqual(self.script_calls(redis) - before, 50 * (seconds + 2))
+        self.assertIn("deny_cache", {d["source"] for d in decisions})
         self.assertTrue(self.check({"user": "ann"})[0]["allowed"])
 
     def test_refusals_that_reach_redis_leave_nothing_there(self):
@@ -331,6 +335,12 @@ class Store(harness.SystemTest):
         self.assertFalse(self.check({"header.x-api-key": f"{long}7"})[0]["allowed"])
 
 
+def cpu_seconds(process):
+    """What it has computed so far: on a busy machine, waiting is no sign of slowness."""
+    words = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
 class Large(harness.SystemTest):
     def policy(self, burst):
         numbers = f"key: [ip], algorithm: token_bucket, rate: 1/day, burst: {burst} }}\n"
@@ -338,23 +348,23 @@ class Large(harness.SystemTest):
                 f"api: {{ listen: 127.0.0.1:{self.api} }}\n"
                 f"admin: {{ listen: 127.0.0.1:{self.admin}, token: t }}\nlimits:\n"
                 + "".join(f"  - {{ name: v{n}, match: {{ plan: v{n} }}, {numbers}"
-                          for n in range(20_000))
+                          for n in range(5000))
                 + "".join(f"  - {{ name: w{n}, match: {{ plan: 'a*{n}*z' }}, {numbers}"
-                          for n in range(2000)))
+                          for n in range(500)))
 
     def test_a_policy_of_many_limits_decides_soon_also_while_it_is_loaded_anew(self):
         self.api, self.admin = free_port(), free_port()
-        self.serve(self.policy(burst=1000))
+        process = self.serve(self.policy(burst=1000))
         client = Client(self.api)
         self.addCleanup(client.close)
 
-        def batch(plan, address):
-            checks = [{"attributes": {"plan": plan, "ip": address}}] * 1000
-            began = time.monotonic()
+        def batch(plan, address, calls=1000):
+            checks = [{"attributes": {"plan": plan, "ip": address}}] * calls
+            began = cpu_seconds(process)
             answer = json.loads(client.request("POST", "/v1/check", {}, json.dumps(
                 {"checks": checks})).text)["decisions"]
-            return time.monotonic() - began, answer
-        for plan, met in (("v19999", 1), ("a1999z", 7), ("none", 0)):  # 1, 9, 19, ... 1999
+            return cpu_seconds(process) - began, answer
+        for plan, met in (("v4999", 1), ("a499z", 5), ("none", 0)):  # 4, 9, 49, 99, 499
             took, decisions = min((batch(plan, f"203.0.113.{n}") for n in range(3)),
                                   key=lambda one: one[0])
             self.assertEqual({(d["allowed"], len(d["limits"])) for d in decisions}, {(True, met)})
@@ -362,7 +372,7 @@ class Large(harness.SystemTest):
         self.write("weir.yaml", self.policy(burst=5))
 
         def renewed():
-            quotas = {d["quota"] for d in batch("v7", "203.0.113.9")[1]}
+            quotas = {d["quota"] for d in batch("v7", "203.0.113.9", 10)[1]}
             self.assertLessEqual(quotas, {1000, 5})
             return quotas == {5}
         harness.until(renewed, "the new policy is in force")
