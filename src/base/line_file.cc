@@ -1,6 +1,7 @@
 #include "base/line_file.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <string.h>
 #include <unistd.h>
@@ -145,9 +146,16 @@ void LineFile::write_all(const FileDescriptor& file, const std::string& path,
 }
 
 // What the file does not take stays in `lines`. The error of write, or 0.
+//
+// WHY piece by piece where it would block: the program's own output may be a pipe that nobody
+// reads, and others share it, so that it cannot be made non-blocking. What can be written takes
+// PIPE_BUF.
 int LineFile::append(int fd, std::string_view& lines) {
+  const bool blocks = (::fcntl(fd, F_GETFL) & O_NONBLOCK) == 0;
+  const std::size_t most = blocks ? PIPE_BUF : lines.size();
   while (!lines.empty()) {
-    const ssize_t n = ::write(fd, lines.data(), lines.size());
+    if (blocks && !wait_for_room(fd)) return errno;
+    const ssize_t n = ::write(fd, lines.data(), std::min(most, lines.size()));
     if (n > 0) {
       const auto taken = static_cast<std::size_t>(n);
       torn_ = lines[taken - 1] != '\n';

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -134,6 +135,25 @@ TEST_F(LineFileTest, APipeThatNobodyReadsFillsUpToTheBoundAndTheRestIsCounted) {
   file.reset();  // does not wait for ever
   EXPECT_GT(dropped_.value(), 1024u) << "what was given up is counted too";
   ::close(reader);
+}
+
+TEST_F(LineFileTest, OurOwnOutputThatNobodyReadsDoesNotHoldUpTheEnd) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  std::fflush(stdout);
+  const int before = ::dup(STDOUT_FILENO);
+  ::dup2(ends[1], STDOUT_FILENO);
+  auto file = std::make_unique<LineFile>(dropped_, 1 << 20);
+  const bool opened = file->open("/dev/stdout").has_value();
+  ::dup2(before, STDOUT_FILENO);
+  ::close(before);
+  ASSERT_TRUE(opened);
+  const std::string line = std::string(1023, 'x') + "\n";
+  for (int i = 0; i < 512; ++i) file->write(line);  // a pipe takes 64 KiB
+  file.reset();                                     // does not wait for ever
+  EXPECT_GT(dropped_.value(), 256u);
+  ::close(ends[0]);
+  ::close(ends[1]);
 }
 
 }  // namespace
