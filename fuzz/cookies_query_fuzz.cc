@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "base/trim.h"
 #include "fuzz/support.h"
 #include "wire/http1/characters.h"
 #include "wire/http1/cookies.h"
@@ -70,11 +71,11 @@ void look_in_query(std::string_view name, std::string_view text) {
 void look_in_cookies(std::string_view name, std::string_view text) {
   std::vector<std::pair<std::string, std::string>> pairs;
   for (const std::string& part : split(std::string(text), ';')) {
-    const std::string trimmed(http1::trim(part));
+    const std::string trimmed(trim(part));
     const std::size_t equals = trimmed.find('=');
     if (equals == std::string::npos || equals == 0) continue;
-    pairs.emplace_back(http1::trim(std::string_view(trimmed).substr(0, equals)),
-                       http1::trim(std::string_view(trimmed).substr(equals + 1)));
+    pairs.emplace_back(trim(std::string_view(trimmed).substr(0, equals)),
+                       trim(std::string_view(trimmed).substr(equals + 1)));
   }
   http1::FieldParser parser(4);
   std::string head = "Cookie:";
