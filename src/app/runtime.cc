@@ -144,6 +144,10 @@ http::AsyncHandler Runtime::admin_handler() {
 void Runtime::add_gauges() {
   registry_.gauge("weir_build_info", "The program's version and commit; always 1.",
                   {{"version", version()}, {"commit", commit()}}, [] { return 1.0; });
+  registry_.counter_from("weir_log_dropped_total",
+                         "Lines of the log that were not written: nobody read standard error, or "
+                         "it took none.",
+                         log::dropped);
   registry_.family_from("weir_connections", "Connections that are open, by listener.",
                         metrics::Type::kGauge,
                         [this](const metrics::Snapshot&, metrics::TextWriter& out) {

@@ -11,6 +11,7 @@
 #include "app/service_manager.h"
 #include "app/signals.h"
 #include "app/validate.h"
+#include "base/log.h"
 
 namespace weir::app {
 namespace {
@@ -40,6 +41,7 @@ std::optional<policy::Policy> load(const ServeOptions& options, LivePolicy& live
 }
 
 int fail(const Error& error) {
+  log::flush();  // before the line that says how it ended
   std::fprintf(stderr, "weir: %s\n", error.message.c_str());
   return error.code == ErrorCode::kInvalid ? kExitUsage : kExitFailed;
 }
@@ -102,6 +104,7 @@ int serve(Runtime& runtime, LivePolicy& live, net::Loop& control) {
 
 int run_serve(const ServeOptions& options) {
   signals::block();
+  const log::Background log;  // no loop waits for who reads it
   net::Loop control(kControlLoop);
   std::unique_ptr<PolicySource> source;
   if (!options.policy_file.empty()) {

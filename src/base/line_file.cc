@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <utility>
 
 #include "base/log.h"
@@ -18,6 +19,8 @@ namespace {
 constexpr int kRoomMs = 100;         // one wait for a pipe's reader
 constexpr std::size_t kMaxNext = 8;  // files that wait for their turn
 constexpr int kMostWaits = 10;       // of them, once the program ends
+constexpr std::chrono::seconds kFlush{1};
+constexpr int kLockTries = 1000;
 
 std::string why(int error) {
   return ::strerrordesc_np(error);
@@ -27,18 +30,57 @@ std::uint64_t lines_in(std::string_view text) {
   return static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
+// The whole lines at the beginning that take no more than PIPE_BUF; of a longer line, so much.
+std::string_view first_piece(std::string_view lines) {
+  const std::string_view most = lines.substr(0, PIPE_BUF);
+  const std::size_t end = most.rfind('\n');
+  return end == std::string_view::npos ? most : most.substr(0, end + 1);
+}
+
+// Writes the first piece to a descriptor that blocks, if there is room for it: else EAGAIN.
+//
+// WHY one at a time: two files of ours may lead to one pipe, and its room is asked for first.
+ssize_t write_if_room(int fd, std::string_view lines) {
+  static std::mutex turn;
+  const std::lock_guard lock(turn);
+  pollfd one{fd, POLLOUT, 0};
+  const int ready = ::poll(&one, 1, 0);
+  if (ready < 0) return ready;
+  if (ready == 0) {
+    errno = EAGAIN;
+    return -1;
+  }
+  const std::string_view piece = first_piece(lines);
+  return ::write(fd, piece.data(), piece.size());
+}
+
 }  // namespace
 
-LineFile::LineFile(metrics::Counter dropped, std::size_t max_waiting)
-    : dropped_(dropped), max_waiting_(max_waiting) {}
+LineFile::LineFile(metrics::Counter dropped, std::size_t max_waiting, Gap gap)
+    : dropped_(dropped), max_waiting_(max_waiting), gap_(std::move(gap)) {}
 
-LineFile::~LineFile() {
+// WHY it does not insist on the lock: a program that ends for a fatal mistake asks too, perhaps on
+// the thread that holds it.
+void LineFile::flush() {
+  if (std::this_thread::get_id() == thread_.get_id()) return;
+  std::unique_lock lock(mutex_, std::try_to_lock);
+  for (int tries = 0; !lock && tries < kLockTries; ++tries) {
+    std::this_thread::yield();
+    lock.try_lock();
+  }
+  if (!lock) return;
+  idle_changed_.wait_for(lock, kFlush, [this] { return idle_ && waiting_.empty(); });
+}
+
+void LineFile::finish() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
   changed_.notify_one();
   if (thread_.joinable()) thread_.join();
+  const std::lock_guard lock(mutex_);
+  path_.clear();
 }
 
 Result<FileDescriptor> LineFile::open_file(const std::string& path) {
@@ -96,8 +138,10 @@ void LineFile::write(std::string_view line) {
   {
     const std::lock_guard lock(mutex_);
     if (path_.empty()) return;
-    if (waiting_.size() + line.size() > max_waiting_) {
+    // WHY all of them after the first: what is missing then stands in one place, behind what waits.
+    if (unplaced_ > 0 || waiting_.size() + line.size() > max_waiting_) {
       dropped_.add();
+      ++unplaced_;
       return;
     }
     waiting_ += line;
@@ -114,8 +158,10 @@ void LineFile::run() {
   while (true) {
     changed_.wait(lock, [this] { return stopping_ || !next_.empty() || !waiting_.empty(); });
     if (waiting_.empty() && next_.empty()) return;
+    idle_ = false;
     batch.clear();
     batch.swap(waiting_);
+    const std::uint64_t dropped = std::exchange(unplaced_, 0);
     std::vector<Next> nexts = std::exchange(next_, {});
     lock.unlock();
     const std::string_view lines = batch;
@@ -128,7 +174,10 @@ void LineFile::run() {
       path = std::move(next.path);
     }
     write_all(file, path, lines.substr(written));
+    tell_gap(file, path, dropped);
     lock.lock();
+    idle_ = true;
+    if (waiting_.empty()) idle_changed_.notify_all();
   }
 }
 
@@ -137,25 +186,42 @@ void LineFile::write_all(const FileDescriptor& file, const std::string& path,
   if (file.get() < 0 || lines.empty()) return;
   std::string_view end = torn_ ? "\n" : "";
   int error = append(file.get(), end);
+  if (error == 0) error = append_gap(file.get());
   if (error == 0) error = append(file.get(), lines);
   if (error != 0) {
     dropped_.add(lines_in(lines));
+    missing_ += lines_in(lines);
     return tell_trouble(path, error);
   }
   if (std::exchange(trouble_, 0) != 0) log::info(path + " is written again");
+}
+
+// WHY at once, and not before the next line: there may be none for long.
+void LineFile::tell_gap(const FileDescriptor& file, const std::string& path,
+                        std::uint64_t dropped) {
+  missing_ += dropped;
+  if (dropped == 0 || file.get() < 0 || trouble_ != 0) return;
+  if (const int error = append_gap(file.get()); error != 0) tell_trouble(path, error);
+}
+
+int LineFile::append_gap(int fd) {
+  if (missing_ == 0 || !gap_) return 0;
+  const std::string text = gap_(missing_);
+  std::string_view line = text;
+  const int error = append(fd, line);
+  if (error == 0) missing_ = 0;
+  return error;
 }
 
 // What the file does not take stays in `lines`. The error of write, or 0.
 //
 // WHY piece by piece where it would block: the program's own output may be a pipe that nobody
 // reads, and others share it, so that it cannot be made non-blocking. What can be written takes
-// PIPE_BUF.
+// PIPE_BUF, and whole lines are not torn by what others write there.
 int LineFile::append(int fd, std::string_view& lines) {
   const bool blocks = (::fcntl(fd, F_GETFL) & O_NONBLOCK) == 0;
-  const std::size_t most = blocks ? PIPE_BUF : lines.size();
   while (!lines.empty()) {
-    if (blocks && !wait_for_room(fd)) return errno;
-    const ssize_t n = ::write(fd, lines.data(), std::min(most, lines.size()));
+    const ssize_t n = blocks ? write_if_room(fd, lines) : ::write(fd, lines.data(), lines.size());
     if (n > 0) {
       const auto taken = static_cast<std::size_t>(n);
       torn_ = lines[taken - 1] != '\n';

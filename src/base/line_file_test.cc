@@ -137,6 +137,47 @@ TEST_F(LineFileTest, APipeThatNobodyReadsFillsUpToTheBoundAndTheRestIsCounted) {
   ::close(reader);
 }
 
+TEST_F(LineFileTest, WhereLinesAreMissingALineSaysHowManyAndNoneIsTorn) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  const int reader = ::open(path("pipe").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  LineFile file(dropped_, 1 << 18,
+                [](std::uint64_t lines) { return "missing " + std::to_string(lines) + "\n"; });
+  ASSERT_TRUE(file.open(path("pipe")));
+  std::uint64_t given = 0;
+  while (dropped_.value() == 0) file.write(std::to_string(given++) + std::string(1000, 'x') + "\n");
+  std::string read;
+  std::vector<char> some(1 << 16);
+  const auto read_some = [&] {
+    const ssize_t n = ::read(reader, some.data(), some.size());
+    if (n > 0) read.append(some.data(), static_cast<std::size_t>(n));
+  };
+  while (read.find("missing") == std::string::npos || read.back() != '\n') read_some();
+  file.write("after\n");
+  file.flush();
+  read_some();
+  std::istringstream lines(read);
+  std::uint64_t next = 0;
+  std::string line;
+  while (std::getline(lines, line) && line.back() == 'x') {
+    EXPECT_EQ(line, std::to_string(next++) + std::string(1000, 'x'));
+  }
+  EXPECT_EQ(line, "missing " + std::to_string(given - next));
+  EXPECT_EQ(dropped_.value(), given - next);
+  std::getline(lines, line);
+  EXPECT_EQ(line, "after");
+  ::close(reader);
+}
+
+TEST_F(LineFileTest, WhatWasGivenBeforeAFlushIsInTheFile) {
+  auto file = opened("a");
+  for (int i = 0; i < 100; ++i) {
+    const std::string before = text(path("a"));
+    file->write("line\n");
+    file->flush();
+    ASSERT_EQ(text(path("a")), before + "line\n");
+  }
+}
+
 TEST_F(LineFileTest, OurOwnOutputThatNobodyReadsDoesNotHoldUpTheEnd) {
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);

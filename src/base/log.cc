@@ -1,12 +1,15 @@
 #include "base/log.h"
 
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
+#include <spdlog/details/log_msg.h>
+#include <spdlog/pattern_formatter.h>
 
 #include <atomic>
+#include <cstdio>
 #include <mutex>
 
 #include "base/json.h"
+#include "base/line_file.h"
+#include "base/metrics.h"
 #include "base/utf8.h"
 
 namespace weir::log {
@@ -19,23 +22,26 @@ struct Watcher {
   std::function<void(Level, std::string_view)> seen;
 };
 
-// WHY never destroyed, as the loggers: threads may log while statics are taken down.
+// WHY never destroyed, as what else stands here: threads may log while statics are taken down.
 Watcher& watcher() {
   static auto* const instance = new Watcher;
   return *instance;
 }
 
-spdlog::logger* make_logger(const char* pattern) {
-  auto* made = new spdlog::logger("weir", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-  made->set_pattern(pattern, spdlog::pattern_time_type::utc);
-  return made;
+// Where lines go: to who writes them in the background, or straight to standard error.
+struct Output {
+  std::mutex mutex;
+  LineFile* background = nullptr;
+};
+
+Output& output() {
+  static auto* const instance = new Output;
+  return *instance;
 }
 
-spdlog::logger& logger(Format format) {
-  static spdlog::logger* const logfmt = make_logger("ts=%Y-%m-%dT%H:%M:%S.%eZ level=%l %v");
-  static spdlog::logger* const json =
-      make_logger("{\"ts\":\"%Y-%m-%dT%H:%M:%S.%eZ\",\"level\":\"%l\",%v}");
-  return format == Format::kJson ? *json : *logfmt;
+metrics::Counter dropped_lines() {
+  static const metrics::Counter counter(metrics::Row::take(1).first());
+  return counter;
 }
 
 spdlog::level::level_enum to_spdlog(Level level) {
@@ -82,10 +88,48 @@ void append_logfmt_value(std::string& out, std::string_view value) {
   out += '"';
 }
 
-void put(Level level, std::string_view message, std::span<const Field> fields) {
+// Puts time and level before a line, and its end behind it.
+class Frame {
+ public:
+  explicit Frame(const char* pattern) : formatter_(pattern, spdlog::pattern_time_type::utc, "\n") {}
+
+  std::string around(Level level, std::string_view line) {
+    const spdlog::details::log_msg message("weir", to_spdlog(level),
+                                           spdlog::string_view_t(line.data(), line.size()));
+    spdlog::memory_buf_t text;
+    const std::lock_guard lock(mutex_);
+    formatter_.format(message, text);
+    return {text.data(), text.size()};
+  }
+
+ private:
+  std::mutex mutex_;
+  spdlog::pattern_formatter formatter_;
+};
+
+Frame& frame(Format format) {
+  static auto* const logfmt = new Frame("ts=%Y-%m-%dT%H:%M:%S.%eZ level=%l %v");
+  static auto* const json = new Frame("{\"ts\":\"%Y-%m-%dT%H:%M:%S.%eZ\",\"level\":\"%l\",%v}");
+  return format == Format::kJson ? *json : *logfmt;
+}
+
+std::string whole_line(Level level, std::string_view message, std::span<const Field> fields) {
   const Format format = current_format.load(std::memory_order_relaxed);
-  const std::string line = format_line(format, message, fields);
-  logger(format).log(to_spdlog(level), spdlog::string_view_t(line.data(), line.size()));
+  return frame(format).around(level, format_line(format, message, fields));
+}
+
+std::string line_for_dropped(std::uint64_t lines) {
+  const std::string many = lines == 1 ? "1 line was" : std::to_string(lines) + " lines were";
+  return whole_line(Level::kWarning,
+                    many + " dropped here: nobody read the log, or it could not be written", {});
+}
+
+void put(Level level, std::string_view message, std::span<const Field> fields) {
+  const std::string line = whole_line(level, message, fields);
+  Output& out = output();
+  const std::lock_guard lock(out.mutex);
+  if (out.background != nullptr) return out.background->write(line);
+  std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
 }  // namespace
@@ -145,6 +189,30 @@ void watch(std::function<void(Level, std::string_view)> seen) {
   Watcher& one = watcher();
   const std::lock_guard lock(one.mutex);
   one.seen = std::move(seen);
+}
+
+Background::Background() {
+  auto file = std::make_unique<LineFile>(dropped_lines(), kMaxWaiting, line_for_dropped);
+  if (!file->open("/dev/stderr")) return;
+  file_ = std::move(file);
+  const std::lock_guard lock(output().mutex);
+  output().background = file_.get();
+}
+
+Background::~Background() {
+  if (!file_) return;
+  // WHY it ends before lines go another way: it may log itself, and must not wait for a reader.
+  file_->finish();
+  const std::lock_guard lock(output().mutex);
+  output().background = nullptr;
+}
+
+void flush() {
+  if (output().background != nullptr) output().background->flush();
+}
+
+std::uint64_t dropped() {
+  return dropped_lines().value();
 }
 
 }  // namespace weir::log

@@ -1,11 +1,44 @@
 #include "base/log.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <array>
 #include <vector>
+
+#include "base/check.h"
 
 namespace weir::log {
 namespace {
+
+// Standard error as a pipe that is read when asked.
+class Piped {
+ public:
+  Piped() : before_(::dup(STDERR_FILENO)) {
+    EXPECT_EQ(::pipe2(ends_.data(), O_CLOEXEC), 0);
+    ::dup2(ends_[1], STDERR_FILENO);
+  }
+  ~Piped() {
+    ::dup2(before_, STDERR_FILENO);
+    for (const int fd : {before_, ends_[0], ends_[1]}) ::close(fd);
+  }
+  // What it has held until `end` came.
+  std::string read_until(std::string_view end) const {
+    std::string all;
+    std::array<char, 65536> some;
+    while (all.find(end) == std::string::npos) {
+      const ssize_t n = ::read(ends_[0], some.data(), some.size());
+      if (n <= 0) break;
+      all.append(some.data(), static_cast<std::size_t>(n));
+    }
+    return all;
+  }
+
+ private:
+  std::array<int, 2> ends_{};
+  int before_;
+};
 
 TEST(Log, QuotesWhatALogfmtValueHolds) {
   const Field fields[] = {{"limit", "login"}, {"key", "user=\"a b\"\\"}};
@@ -48,6 +81,52 @@ TEST(Log, TellsAWatcherOfChangesAndNotOfRecords) {
   watch(nullptr);
   info("nobody watches");
   EXPECT_EQ(seen, (std::vector<std::string>{"warning: the store is slow"}));
+}
+
+TEST(Log, LinesInTheBackgroundKeepTheirOrderAndAreThereAtTheEnd) {
+  const Piped standard_error;
+  {
+    const Background background;
+    info("one");
+    record("two", {});
+    warning("three");
+  }
+  info("four");
+  const std::string all = standard_error.read_until("four");
+  EXPECT_LT(all.find("level=info msg=\"one\"\nts="), all.find("msg=\"two\"\nts=")) << all;
+  EXPECT_LT(all.find("msg=\"two\"\n"), all.find("level=warning msg=\"three\"\nts=")) << all;
+}
+
+TEST(Log, WhoLogsWaitsForNobodyAndWhatWasDroppedIsSaidInItsPlace) {
+  const Piped standard_error;
+  const Background background;
+  const std::uint64_t before = dropped();
+  std::uint64_t given = 0;
+  const std::string text(2000, 'x');
+  while (dropped() == before) {
+    ASSERT_LT(++given, 2000u) << "the bound, and what the pipe and a batch hold, is less";
+    info(text);
+  }
+  const std::string all = standard_error.read_until("dropped here: nobody read");
+  EXPECT_NE(all.find("level=warning msg=\"1 line was dropped here"), std::string::npos);
+  EXPECT_EQ(dropped() - before, 1u);
+  std::uint64_t whole = 0;
+  for (auto at = all.find(text + "\"\n"); at != std::string::npos;
+       at = all.find(text + "\"\n", at + text.size())) {
+    ++whole;
+  }
+  EXPECT_EQ(whole, given - 1);
+}
+
+TEST(LogDeathTest, WhatLedToAFatalMistakeIsWrittenBeforeIt) {
+  EXPECT_DEATH(
+      {
+        const Background background;
+        for (int i = 0; i < 100; ++i) info("on the way");
+        info("the last line before it");
+        WEIR_CHECK(1 == 2, "One is not two.");
+      },
+      "the last line before it\"\nCHECK failed: 1 == 2");
 }
 
 }  // namespace

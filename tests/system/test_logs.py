@@ -2,8 +2,13 @@
 or JSON, with no more of a client than the policy lets be told."""
 
 import json
+import re
+import shutil
+import socket
+import subprocess
 
 import harness
+from test_metrics import promtool
 
 POLICY = """
 limits:
@@ -76,6 +81,73 @@ class Logs(harness.SystemTest):
         lines = self.lines()
         self.assertEqual(len(lines), 4)
         self.assertIn('left_out="17"', lines[-1])
+
+    # As under a supervisor that hangs: standard error is a pipe that nobody reads.
+    def test_a_log_that_nobody_reads_stops_no_request_and_what_is_missing_is_told(self):
+        self.listen, admin = harness.free_port(), harness.free_port()
+        path = self.write("weir.yaml", POLICY.format(
+            listen=self.listen, upstream=self.upstream(),
+            more=f"log: {{ denials: 10000 }}\nadmin: {{ listen: 127.0.0.1:{admin} }}"))
+        with open(self.folder / "out", "wb") as out:
+            program = subprocess.Popen([harness.WEIR, "serve", "-c", path], stdout=out,
+                                       stderr=subprocess.PIPE, start_new_session=True)
+        self.addCleanup(program.stderr.close)
+        self.addCleanup(program.wait)
+        self.addCleanup(program.kill)
+        harness.until(lambda: harness.is_open(self.listen), "the gateway listens")
+        self.refuse_pipelined(5000)
+        page = harness.until(lambda: self.page_with(admin, "weir_log_dropped_total"),
+                             "lines were dropped")
+        self.assertEqual(harness.get(self.listen).status, 429)
+        self.assertEqual(harness.get(admin, "/healthz").status, 200)
+        if shutil.which("promtool"):
+            checked = promtool("check", "metrics", stdin=page)
+            self.assertEqual((checked.returncode, checked.stdout, checked.stderr), (0, "", ""))
+        dropped = int(re.search(r"^weir_log_dropped_total (\d+)$", page, re.MULTILINE).group(1))
+        program.terminate()
+        text = program.stderr.read().decode()
+        self.assertEqual(program.wait(harness.PATIENCE), 0)
+        lines = text[text.index("ts="):].splitlines()  # behind what the policy is warned of
+        told = [int(n) for n in re.findall(r'msg="(\d+) lines? (?:was|were) dropped here', text)]
+        self.assertGreaterEqual(sum(told), dropped)
+        refusals, stopping = 5001, 1
+        self.assertEqual(len(lines) - len(told) + sum(told), refusals + stopping)
+        torn = [line for line in lines if not re.fullmatch(r'ts=\S+ level=\w+ msg=".*"', line)]
+        self.assertEqual(torn, [])
+
+    def test_a_log_that_nobody_reads_does_not_hold_up_the_end(self):
+        self.listen = harness.free_port()
+        path = self.write("weir.yaml", POLICY.format(listen=self.listen, upstream=self.upstream(),
+                                                     more="log: { denials: 10000 }"))
+        with open(self.folder / "out", "wb") as out:
+            program = subprocess.Popen([harness.WEIR, "serve", "-c", path], stdout=out,
+                                       stderr=subprocess.PIPE, start_new_session=True)
+        self.addCleanup(program.stderr.close)
+        self.addCleanup(program.wait)
+        self.addCleanup(program.kill)
+        harness.until(lambda: harness.is_open(self.listen), "the gateway listens")
+        self.refuse_pipelined(1000)
+        program.terminate()
+        self.assertEqual(program.wait(harness.PATIENCE), 0)
+
+    def refuse_pipelined(self, count):
+        """One request is admitted, and so many are refused, with long lines in the log."""
+        request = (f"GET /{'a' * 300} HTTP/1.1\r\nHost: a\r\nX-User-Id: {'u' * 300}\r\n\r\n").encode()
+        with socket.create_connection(("127.0.0.1", self.listen), harness.PATIENCE) as peer:
+            seen = b""
+            for left in range(count + 1, 0, -100):
+                some = min(left, 100)
+                peer.sendall(request * some)
+                answered = 0
+                while answered < some:
+                    chunk = peer.recv(1 << 20)
+                    self.assertTrue(chunk, "the gateway still answers")
+                    seen = seen[-len(b"HTTP/1.1 ") + 1:] + chunk
+                    answered += seen.count(b"HTTP/1.1 ")
+
+    def page_with(self, admin, series):
+        text = harness.get(admin, "/metrics").text
+        return text if re.search(rf"^{series} ", text, re.MULTILINE) else None
 
 
 if __name__ == "__main__":
