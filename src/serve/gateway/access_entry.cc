@@ -106,7 +106,8 @@ void AccessEntry::describe(const http1::RequestHead& head, std::string_view peer
   add_text(decision_, "request_id", request_id);
 }
 
-void AccessEntry::describe(std::string_view peer) {
+void AccessEntry::describe(std::string_view peer, std::string_view request_id) {
+  add_text(decision_, "request_id", request_id);
   if (json()) {
     if (tells_who_) add_text(request_, "ip", peer);
     return;

@@ -33,7 +33,7 @@ class AccessEntry {
   // The same of a request that was answered before it was known who asks.
   void describe(const http1::RequestHead& head, std::string_view peer, std::string_view request_id);
   // Of what is no request.
-  void describe(std::string_view peer);
+  void describe(std::string_view peer, std::string_view request_id);
   void decided(const engine::Decision& decision);
 
   // The upstream's final status.

@@ -123,15 +123,15 @@ TEST_F(Access, LongValuesAreCut) {
 TEST_F(Access, WhatIsNoRequestHasALineThatTellsItsPeer) {
   const auto line = [this](policy::AccessFormat format) {
     AccessEntry entry({"a.log", format, false}, form_, now_);
-    entry.describe("203.0.113.7");
+    entry.describe("203.0.113.7", "id1");
     return entry.line(400, 10, false, now_);
   };
   EXPECT_EQ(line(policy::AccessFormat::kCombined),
             "203.0.113.7 - - [14/Nov/2023:22:13:20 +0000] \"-\" 400 10 \"-\" \"-\" decision=none "
-            "seconds=0.000000\n");
+            "request_id=id1 seconds=0.000000\n");
   EXPECT_EQ(line(policy::AccessFormat::kJson),
             "{\"time\":\"2023-11-14T22:13:20.000Z\",\"ip\":\"203.0.113.7\",\"status\":400,"
-            "\"bytes\":10,\"decision\":\"none\",\"seconds\":0.000000}\n");
+            "\"bytes\":10,\"decision\":\"none\",\"request_id\":\"id1\",\"seconds\":0.000000}\n");
   form_ = policy::KeyForm::kHashed;
   EXPECT_EQ(line(policy::AccessFormat::kCombined).find("203"), std::string::npos);
   EXPECT_EQ(line(policy::AccessFormat::kJson).find("203.0"), std::string::npos);

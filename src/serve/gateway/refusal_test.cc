@@ -1,11 +1,21 @@
 // Requests that the gateway answers by itself: refused, not HTTP, or not to be trusted.
 
+#include <set>
+
 #include "support/gateway_fixture.h"
 
 namespace weir::gateway {
 namespace {
 
 class Refusal : public GatewayTest {};
+
+// The value of a line of that name.
+std::string value_of(const std::string& head, const std::string& name) {
+  const auto at = head.find("\r\n" + name + ": ");
+  if (at == std::string::npos) return "";
+  const auto begin = at + name.size() + 4;
+  return head.substr(begin, head.find("\r\n", begin) - begin);
+}
 
 TEST_F(Refusal, TheRequestPastTheLimitIs429AndNeverReachesTheUpstream) {
   limit_all(1);
@@ -129,6 +139,7 @@ TEST_F(Refusal, SmugglingFormsAre400AndTheConnectionEnds) {
     EXPECT_TRUE(status_of(answer) == 400 || status_of(answer) == 501) << form << answer;
     EXPECT_TRUE(contains(answer, "Connection: close\r\n")) << form;
     EXPECT_TRUE(contains(answer, "\"code\":\"BAD_REQUEST\"")) << form;
+    EXPECT_EQ(value_of(answer, "X-Request-Id").size(), 32u) << answer;
     EXPECT_FALSE(contains(answer, "}HTTP/1.1")) << "one answer only: " << form;
   }
   EXPECT_TRUE(nobody_connects());
@@ -231,6 +242,26 @@ TEST_F(Refusal, APageOfAnOriginThatThePolicyNamesMayReadIt) {
   EXPECT_TRUE(contains(answer, "\r\nAccess-Control-Expose-Headers: Retry-After, RateLimit, "));
 }
 
+// A shared cache must not give it to a page whose origin was never looked at.
+TEST_F(Refusal, WhatIsNoRequestIsAnsweredWithAnIdAndVaries) {
+  policy_.response.cors.any_origin = true;
+  policy_.gateway->timeouts.header = std::chrono::milliseconds(50);
+  start();
+  std::set<std::string> ids;
+  for (const char* text :
+       {"no request\r\n\r\n", "GET / HTTP/2.0\r\n\r\n", "GET / HTTP/1.1\r\nHost:"}) {
+    RawClient one = client();
+    one.send(text);
+    const std::string answer = one.read_all();
+    EXPECT_GE(status_of(answer), 400) << answer;
+    EXPECT_TRUE(contains(answer, "\r\nVary: Origin\r\n")) << answer;
+    EXPECT_FALSE(contains(answer, "Access-Control")) << answer;
+    ids.insert(value_of(answer, "X-Request-Id"));
+  }
+  EXPECT_EQ(ids.size(), 3u);
+  EXPECT_FALSE(ids.contains(""));
+}
+
 TEST_F(Refusal, AnotherOriginIsToldNothingButThatAnswersVary) {
   limit_all(0);
   policy_.response.cors.origins = {"https://example.org"};
@@ -293,14 +324,6 @@ TEST_F(Refusal, WhatIsNoRequestIsAnsweredWithoutTheHeadersOfTheOneBefore) {
   EXPECT_EQ(status_of(answer), 400);
   EXPECT_FALSE(contains(answer, "Access-Control-"));
   EXPECT_FALSE(contains(answer, "X-RateLimit"));
-}
-
-// The value of a line of that name.
-std::string value_of(const std::string& head, const std::string& name) {
-  const auto at = head.find("\r\n" + name + ": ");
-  if (at == std::string::npos) return "";
-  const auto begin = at + name.size() + 4;
-  return head.substr(begin, head.find("\r\n", begin) - begin);
 }
 
 TEST_F(Refusal, EveryRequestHasAnIdThatTheUpstreamAndARefusedClientAreTold) {

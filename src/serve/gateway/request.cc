@@ -79,12 +79,17 @@ std::string_view Session::name_request(const policy::Policy& policy) {
   const http1::Found sent = parser_.head().headers.find(kRequestIdHeader);
   const bool believed = sent && !sent.repeated() && is_request_id(sent.value) &&
                         policy::is_trusted(policy.identity, peer_);
+  return append_request_id(believed ? sent.value : std::string_view());
+}
+
+// Empty: one of ours.
+std::string_view Session::append_request_id(std::string_view believed) {
   own_headers_ += "X-Request-Id: ";
   const std::size_t begin = own_headers_.size();
-  if (believed) {
-    own_headers_ += sent.value;
-  } else {
+  if (believed.empty()) {
     worker_.request_ids.append_next(own_headers_);
+  } else {
+    own_headers_ += believed;
   }
   const std::size_t size = own_headers_.size() - begin;
   own_headers_ += "\r\n";
@@ -95,10 +100,13 @@ std::string_view Session::name_request(const policy::Policy& policy) {
 void Session::refuse_head(int status, std::string_view code, std::string_view message) {
   worker_.counters.error.add();
   traits_ = {};
-  begin_access(worker_.policy(), worker_.clock.now());
-  if (access_) access_->describe(peer_text_);
+  const policy::Policy& policy = worker_.policy();
   exchange_.rate_headers().clear();
   own_headers_.clear();
+  append_cors_headers(own_headers_, policy.response.cors, http1::Headers());
+  const std::string_view id = append_request_id({});
+  begin_access(policy, worker_.clock.now());
+  if (access_) access_->describe(peer_text_, id);
   unwanted_.start({}, BodyRelay::Framing::kDrop);
   answer_fault(status, code, message, true);
 }

@@ -88,6 +88,7 @@ class Session final : public net::Session, public net::Connection::Owner, public
   void handle_request();
   void refuse_head(int status, std::string_view code, std::string_view message);
   std::string_view name_request(const policy::Policy& policy);
+  std::string_view append_request_id(std::string_view believed);
   void on_decision(const engine::Decision& decision);
   void refuse(const engine::Decision& decision);
   void admit(const engine::CompiledPolicy& policy);
