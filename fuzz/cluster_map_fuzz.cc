@@ -36,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   map.move(7, {"192.0.2.1", 7000});
   const std::string before = told(map);
   const bool taken = map.update(parser.reply(), {"192.0.2.2", 6379});
-  weir::fuzz::require(map.primaries().size() <= ClusterMap::kMostNodes + 1, "nodes are bounded");
+  weir::fuzz::require(map.primaries().size() <= ClusterMap::kMaxNodes + 1, "nodes are bounded");
   const std::string after = told(map);
   if (!taken) weir::fuzz::require_equal(before, after, "what cannot be read changes nothing");
   return 0;

@@ -18,7 +18,7 @@ void BanLog::begun(const engine::Banned& banned) {
   registry_
       .counter("weir_bans_total", "Bans that have begun here, by limit.", {{"limit", banned.limit}})
       .add();
-  if (!lines_.take(clock_.now().steady_ns, kMostLines)) return;
+  if (!lines_.take(clock_.now().steady_ns, kMaxLines)) return;
   const auto current = engine_.current();
   std::string line = "ban: limit " + banned.limit + " refuses ";
   line += current->policy().metrics.keys == policy::KeyForm::kOff

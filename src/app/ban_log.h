@@ -21,7 +21,7 @@ class BanLog {
   void begun(const engine::Banned& banned);
 
  private:
-  static constexpr std::uint32_t kMostLines = 10;
+  static constexpr std::uint32_t kMaxLines = 10;
 
   const engine::Engine& engine_;
   const Clock& clock_;

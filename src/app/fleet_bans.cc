@@ -19,9 +19,9 @@ std::string microseconds(Duration duration) {
 }
 
 Duration microseconds(const resp::Reply& value) {
-  constexpr std::int64_t kMost =
+  constexpr std::int64_t kMax =
       std::chrono::duration_cast<std::chrono::microseconds>(Duration::max()).count() / 2;
-  return std::chrono::microseconds(std::clamp<std::int64_t>(value.integer(), 0, kMost));
+  return std::chrono::microseconds(std::clamp<std::int64_t>(value.integer(), 0, kMax));
 }
 
 // A key of Redis says the limit too; no limit's name has a colon.
@@ -91,7 +91,7 @@ void FleetBans::follow(const policy::Policy& policy) {
 // Whether one more refusal may wait for an answer; then run() must follow.
 bool FleetBans::may_wait() {
   if (!follows_.load(std::memory_order_relaxed) || !health_.up()) return false;
-  if (waiting_.fetch_add(1, std::memory_order_relaxed) < kMostWaiting) return true;
+  if (waiting_.fetch_add(1, std::memory_order_relaxed) < kMaxWaiting) return true;
   waiting_.fetch_sub(1, std::memory_order_relaxed);
   return false;
 }

@@ -43,7 +43,7 @@ class FleetBans {
  private:
   static constexpr Duration kAskEvery = std::chrono::milliseconds(400);
   static constexpr Duration kPatience = std::chrono::seconds(2);
-  static constexpr std::uint32_t kMostWaiting = 1024;  // refusals that Redis has not answered
+  static constexpr std::uint32_t kMaxWaiting = 1024;  // refusals that Redis has not answered
 
   // One call of the script; `done` is told null where there was no right answer.
   struct Call {

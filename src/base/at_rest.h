@@ -1,7 +1,7 @@
 // AtRest: things that a thread has used and may use again, so that their memory is not given back
 // and asked for with every request.
 //
-// Holds at most kMost; more are freed. THREADS: each has its own.
+// Holds at most kMax; more are freed. THREADS: each has its own.
 
 #pragma once
 
@@ -13,7 +13,7 @@
 namespace weir {
 
 // REQUIRES: T is made without arguments, and nothing but its memory outlasts T::clear().
-template <typename T, std::size_t kMost = 64>
+template <typename T, std::size_t kMax = 64>
 class AtRest {
  public:
   static std::unique_ptr<T> take() {
@@ -26,7 +26,7 @@ class AtRest {
 
   static void give(std::unique_ptr<T> thing) {
     auto& kept = of_this_thread();
-    if (kept.size() == kMost) return;
+    if (kept.size() == kMax) return;
     thing->clear();
     kept.push_back(std::move(thing));
   }

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kRoomMs = 100;         // one wait for a pipe's reader
 constexpr std::size_t kMaxNext = 8;  // files that wait for their turn
-constexpr int kMostWaits = 10;       // of them, once the program ends
+constexpr int kMaxWaits = 10;        // of them, once the program ends
 constexpr std::chrono::seconds kFlush{1};
 constexpr int kLockTries = 1000;
 
@@ -235,7 +235,7 @@ int LineFile::append(int fd, std::string_view& lines) {
 
 // Until a pipe's reader makes room. False: the program ends, and it has had its second.
 bool LineFile::wait_for_room(int fd) {
-  for (int waits = 0; waits < kMostWaits;) {
+  for (int waits = 0; waits < kMaxWaits;) {
     pollfd one{fd, POLLOUT, 0};
     if (::poll(&one, 1, kRoomMs) != 0) return true;
     const std::lock_guard lock(mutex_);

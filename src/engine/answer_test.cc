@@ -218,7 +218,7 @@ TEST_F(AnswerTest, ListsAtMostEightLimitsInFileOrderWithTheNamedOneAmongThem) {
 
 TEST(RateLimitItem, SaysWhatALimitAllows) {
   const auto hours = [](int n) { return Duration(std::chrono::hours(n)); };
-  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
   const struct {
     Numbers numbers;
     std::uint64_t quota;
@@ -233,7 +233,7 @@ TEST(RateLimitItem, SaysWhatALimitAllows) {
       {TokenBucket{{1, hours(720)}, 1}, 1, "\"n\";q=1;w=2592000"},
       {TokenBucket{{0, seconds(1)}, 5}, 5, "\"n\";q=5"},
       {TokenBucket{{1, seconds(1)}, 0}, 0, "\"n\";q=0"},
-      {TokenBucket{{kMost, seconds(1)}, kMost}, kMost, "\"n\";q=999999999999999;w=1"},
+      {TokenBucket{{kMax, seconds(1)}, kMax}, kMax, "\"n\";q=999999999999999;w=1"},
       {LeakyBucket{{1, seconds(2)}, 9}, 10, "\"n\";q=10;w=20"},
       {LeakyBucket{{100, seconds(1)}, 9}, 10, "\"n\";q=10;w=1"},
       {FixedWindow{100, seconds(60)}, 100, "\"n\";q=100;w=60"},

@@ -9,8 +9,8 @@ namespace {
 constexpr std::size_t kLooks = 8;  // entries looked at for one to drop
 
 std::int64_t plus(std::int64_t ns, Duration span) {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  return ns > kMost - span.count() ? kMost : ns + span.count();
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+  return ns > kMax - span.count() ? kMax : ns + span.count();
 }
 
 // The first lasts `length`, each further one twice as long, up to `doubling_to`.
@@ -33,7 +33,7 @@ BanBook::Entry& BanBook::entry_of(Shard& shard, const Name& name, std::int64_t n
   Entries& entries = shard.entries;
   const auto found = entries.find(name);
   if (found != entries.end()) return found->second;
-  if (entries.size() >= kMostKeys / kShards) {
+  if (entries.size() >= kMaxKeys / kShards) {
     const auto worth = [now_ns](const Entry& entry) {
       return entry.until_ns > now_ns ? std::numeric_limits<std::size_t>::max()
                                      : entry.refusals.size();
@@ -71,7 +71,7 @@ void BanBook::begin(Entry& entry, const Banned& banned, std::int64_t now_ns) {
 Duration BanBook::refused(std::string_view limit, const policy::Ban& ban, std::string_view key,
                           Instant now) {
   // A key so long is refused by the limit alone.
-  if (key.size() > kMostKeyBytes) return Duration{0};
+  if (key.size() > kMaxKeyBytes) return Duration{0};
   if (sharing_.refused && sharing_.refused(limit, ban, key)) return Duration{0};
   return count(limit, ban, key, now);
 }

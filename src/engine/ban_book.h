@@ -42,8 +42,8 @@ struct Banned {
 
 class BanBook {
  public:
-  static constexpr std::size_t kMostKeys = 65'536;
-  static constexpr std::size_t kMostKeyBytes = 512;  // of a key that can be banned
+  static constexpr std::size_t kMaxKeys = 65'536;
+  static constexpr std::size_t kMaxKeyBytes = 512;  // of a key that can be banned
 
   // Whoever counts for a fleet.
   struct Sharing {

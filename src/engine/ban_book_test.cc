@@ -108,7 +108,7 @@ TEST(BanBook, WhoCountsForAFleetIsAskedFirstAndWhereHeCannotItIsCountedHere) {
 TEST(BanBook, ManyKeysLeaveABanInPlaceAndTheBookBounded) {
   BanBook book;
   for (int i = 0; i < 3; ++i) book.refused("login", kBan, "banned", kNow);
-  for (std::size_t i = 0; i < 2 * BanBook::kMostKeys; ++i) {
+  for (std::size_t i = 0; i < 2 * BanBook::kMaxKeys; ++i) {
     book.refused("login", kBan, std::to_string(i), kNow);
   }
   EXPECT_EQ(book.left("login", "banned", kNow), minutes(10));
@@ -118,16 +118,16 @@ TEST(BanBook, ABookFullOfBansHoldsNoMoreThanItMay) {
   BanBook book;
   policy::Ban strict = kBan;
   strict.after = 1;
-  for (std::size_t i = 0; i < 2 * BanBook::kMostKeys; ++i) {
+  for (std::size_t i = 0; i < 2 * BanBook::kMaxKeys; ++i) {
     book.refused("login", strict, std::to_string(i), kNow);
   }
-  EXPECT_LE(book.list(kNow).size(), BanBook::kMostKeys);
-  EXPECT_GT(book.list(kNow).size(), BanBook::kMostKeys / 2);
+  EXPECT_LE(book.list(kNow).size(), BanBook::kMaxKeys);
+  EXPECT_GT(book.list(kNow).size(), BanBook::kMaxKeys / 2);
 }
 
 TEST(BanBook, AKeyTooLongToBeKeptIsNeverBanned) {
   BanBook book;
-  const std::string longest(BanBook::kMostKeyBytes, 'k');
+  const std::string longest(BanBook::kMaxKeyBytes, 'k');
   for (int i = 0; i < 3; ++i) book.refused("login", kBan, longest, kNow);
   for (int i = 0; i < 3; ++i) book.refused("login", kBan, longest + "k", kNow);
   EXPECT_EQ(book.left("login", longest, kNow), minutes(10));

@@ -9,7 +9,7 @@
 namespace weir::engine {
 namespace {
 
-constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
 
 Verdict left(std::uint64_t remaining, std::uint64_t quota) {
   Verdict verdict;
@@ -46,14 +46,14 @@ TEST(Naming, PrefersRefusalsThenTheLongestWaitThenTheSmallestShare) {
       {left(0, 0), left(0, 5), false},
       {left(0, 5), left(0, 0), false},
       {left(1, 5), left(0, 0), false},
-      {left(kMost - 1, kMost), left(kMost, kMost), true},
-      {left(kMost - 2, kMost - 1), left(kMost - 1, kMost), true},
+      {left(kMax - 1, kMax), left(kMax, kMax), true},
+      {left(kMax - 2, kMax - 1), left(kMax - 1, kMax), true},
       {denied(1), left(0, 5), true},
       {left(0, 5), denied(1), false},
       {denied(2), denied(1), true},
       {denied(1), denied(1), false},
-      {never(), denied(kMost >> 1), true},
-      {denied(kMost >> 1), never(), false},
+      {never(), denied(kMax >> 1), true},
+      {denied(kMax >> 1), never(), false},
       {never(), never(), false},
   };
   for (std::size_t i = 0; i < std::size(table); ++i) {

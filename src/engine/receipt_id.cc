@@ -274,12 +274,12 @@ void ReceiptIds::append(const Decision& decision, std::string& out) const {
   write_head(writer, next_serial(), decision.at, 0, {});
   CounterWriter counters(writer);
   for_each_charged(decision, [&](const LimitDecision& one, const Counter& counter) {
-    if (one.source == Source::kLocal || bytes.size() > kMostBytes) return;
+    if (one.source == Source::kLocal || bytes.size() > kMaxBytes) return;
     counters.add(counter.name, decision.key_of(one), one.cost, counter.shape);
   });
   writer.flush();
   if (counters.any()) append_sealed(bytes, out);
-  if (bytes.capacity() > kMostBytes) bytes = {};
+  if (bytes.capacity() > kMaxBytes) bytes = {};
 }
 
 void ReceiptIds::append(const Receipt& receipt, std::string& out) const {
@@ -294,7 +294,7 @@ void ReceiptIds::append(const Receipt& receipt, std::string& out) const {
   }
   CounterWriter counters(writer);
   for (const TakenFrom& one : charged.taken) {
-    if (one.local || bytes.size() > kMostBytes) continue;
+    if (one.local || bytes.size() > kMaxBytes) continue;
     const Numbers& numbers = one.rule->numbers();
     if (one.limit == nullptr) {
       counters.add_adhoc(charged.counter(one), charged.key(one), one.cost,
@@ -308,7 +308,7 @@ void ReceiptIds::append(const Receipt& receipt, std::string& out) const {
 }
 
 void ReceiptIds::append_sealed(std::string& bytes, std::string& out) const {
-  if (bytes.size() > kMostBytes) return;
+  if (bytes.size() > kMaxBytes) return;
   const Hash128 seal = seal_of(secrets_.load(std::memory_order_acquire)->now, bytes);
   Writer writer(bytes);
   writer.word(seal.low);
@@ -319,7 +319,7 @@ void ReceiptIds::append_sealed(std::string& bytes, std::string& out) const {
 
 Result<Receipt> ReceiptIds::open(std::string_view id,
                                  std::shared_ptr<const CompiledPolicy> policy) const {
-  if (id.size() > 2 * kMostBytes) return no_id();
+  if (id.size() > 2 * kMaxBytes) return no_id();
   const auto bytes = decode_base64url(id);
   if (!bytes || bytes->size() <= kSealBytes) return no_id();
   const std::string_view sealed = std::string_view(*bytes).substr(0, bytes->size() - kSealBytes);

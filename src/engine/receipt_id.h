@@ -14,7 +14,7 @@
 //          seal (16): SipHash-128 of all before
 //   written in base64url.
 //
-// Numbers are little-endian. Bounded: what would be longer than kMostBytes has no id.
+// Numbers are little-endian. Bounded: what would be longer than kMaxBytes has no id.
 //
 // THREADS: any.
 
@@ -35,7 +35,7 @@ namespace weir::engine {
 
 class ReceiptIds {
  public:
-  static constexpr std::size_t kMostBytes = 16 * 1024;
+  static constexpr std::size_t kMaxBytes = 16 * 1024;
 
   // A secret of this instance's own, until it hears of one that is shared.
   ReceiptIds();

@@ -29,7 +29,7 @@ bool Bias::available() {
 // Who comes back for it is no further owner.
 bool Bias::claim() {
   if (before_ != self()) {
-    if (owners_ == kMostOwners || !available()) return false;
+    if (owners_ == kMaxOwners || !available()) return false;
     ++owners_;
     before_ = self();
   }

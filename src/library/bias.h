@@ -23,7 +23,7 @@ namespace weir::library {
 
 class Bias {
  public:
-  static constexpr int kMostOwners = 4;
+  static constexpr int kMaxOwners = 4;
 
   // Whether there can be owners. The first call of a process may take some milliseconds, in which
   // the kernel makes ready.

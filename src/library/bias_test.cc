@@ -55,7 +55,7 @@ TEST_F(BiasTest, IsTakenAwayOnlyOnceItsOwnerHasLeft) {
 }
 
 TEST_F(BiasTest, MayComeBackToItsOwnerForEver) {
-  for (int i = 0; i < 10 * Bias::kMostOwners; ++i) {
+  for (int i = 0; i < 10 * Bias::kMaxOwners; ++i) {
     bias_.revoke();
     ASSERT_TRUE(bias_.claim());
   }
@@ -65,8 +65,8 @@ TEST_F(BiasTest, MayComeBackToItsOwnerForEver) {
 TEST_F(BiasTest, HasAFewOwnersAtMostThenNone) {
   const std::function<void(int)> hand_on = [&](int owners) {
     bias_.revoke();
-    ASSERT_EQ(bias_.claim(), owners <= Bias::kMostOwners) << owners;
-    if (owners <= Bias::kMostOwners) elsewhere([&] { hand_on(owners + 1); });
+    ASSERT_EQ(bias_.claim(), owners <= Bias::kMaxOwners) << owners;
+    if (owners <= Bias::kMaxOwners) elsewhere([&] { hand_on(owners + 1); });
   };
   elsewhere([&] { hand_on(2); });
   EXPECT_FALSE(bias_.claim());

@@ -11,7 +11,7 @@ std::optional<Level> Cell::close() {
   for (;;) {
     const Words open = read();
     if ((open.word & kClosed) != 0) return std::nullopt;
-    // Takers succeed at most kMostTries times each before they come to the lock that we hold.
+    // Takers succeed at most kMaxTries times each before they come to the lock that we hold.
     if (swap(open, Words{open.time, open.word | kClosed})) {
       return Level{open.time, open.word & kDebtMask};
     }
@@ -37,7 +37,7 @@ void Cell::open(const Shape& shape, const Level& level) {
   std::uint64_t turn = 0;
   if (time == closed.time) {
     turn = ((closed.word & ~kClosed) >> kDebtBits) + 1;
-    if (turn > kMostTurns) return;
+    if (turn > kMaxTurns) return;
   }
   swap(closed, Words{time, (turn << kDebtBits) | debt});
 }

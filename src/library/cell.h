@@ -70,9 +70,9 @@ class Cell {
   static constexpr unsigned kDebtBits = 55;
   static constexpr std::uint64_t kDebtMask = (std::uint64_t{1} << kDebtBits) - 1;
   static constexpr std::uint64_t kClosed = std::uint64_t{1} << 63;
-  static constexpr std::uint64_t kMostTurns = 255;
+  static constexpr std::uint64_t kMaxTurns = 255;
   // A taker that lost this often goes to the owner, who closes the cell: nobody starves.
-  static constexpr int kMostTries = 64;
+  static constexpr int kMaxTries = 64;
 
   struct Words {
     std::int64_t time;
@@ -160,7 +160,7 @@ inline Cell::Taken Cell::take_alone(std::uint64_t cost, std::int64_t now, Seen& 
 }
 
 inline Cell::Taken Cell::take_shared(std::uint64_t cost, std::int64_t now, Seen& seen) {
-  for (int tries = 0; tries < kMostTries; ++tries) {
+  for (int tries = 0; tries < kMaxTries; ++tries) {
     const Words from = read();
     if ((from.word & kClosed) != 0) return Taken::kAskOwner;
     Taken taken;

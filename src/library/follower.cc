@@ -17,9 +17,9 @@ namespace library {
 namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
-constexpr std::uint64_t kMostSeconds = 9'000'000'000;  // 285 years: fits in nanoseconds
+constexpr std::uint64_t kMaxSeconds = 9'000'000'000;  // 285 years: fits in nanoseconds
 
-constexpr std::uint64_t kMostCalls = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kMaxCalls = std::numeric_limits<std::uint64_t>::max();
 
 bool same_name(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
@@ -121,7 +121,7 @@ class FollowerCore {
 
   void read(const HeaderLine& header, Instant now, Told& told) {
     if (same_name(header.name, "retry-after")) {
-      if (const auto seconds = number(header.value, kMostSeconds)) {
+      if (const auto seconds = number(header.value, kMaxSeconds)) {
         told.retry = Duration(static_cast<std::int64_t>(*seconds) * kSecond);
       } else if (const auto date = http_date(header.value)) {
         told.retry = until(*date, now);
@@ -129,9 +129,9 @@ class FollowerCore {
     } else if (same_name(header.name, "ratelimit")) {
       read_list(header.value, told);
     } else if (same_name(header.name, "x-ratelimit-remaining") && !told.by_standard) {
-      if (const auto left = number(header.value, kMostCalls)) told.remaining = *left;
+      if (const auto left = number(header.value, kMaxCalls)) told.remaining = *left;
     } else if (same_name(header.name, "x-ratelimit-reset") && !told.by_standard) {
-      const auto seconds = number(header.value, kMostSeconds);
+      const auto seconds = number(header.value, kMaxSeconds);
       if (!seconds) return;
       // A count of seconds from now, or, where that would be decades, a moment.
       constexpr std::uint64_t kDecades = 1'000'000'000;
@@ -150,7 +150,7 @@ class FollowerCore {
       if (left == nullptr || left->kind != Kind::kInteger || left->integer < 0) continue;
       const auto* time = item.find("t");
       const bool timed = time != nullptr && time->kind == Kind::kInteger && time->integer >= 0;
-      const auto seconds = timed ? std::min(static_cast<std::uint64_t>(time->integer), kMostSeconds)
+      const auto seconds = timed ? std::min(static_cast<std::uint64_t>(time->integer), kMaxSeconds)
                                  : std::uint64_t{0};
       const Duration reset(static_cast<std::int64_t>(seconds) * kSecond);
       const auto count = static_cast<std::uint64_t>(left->integer);
@@ -165,9 +165,9 @@ class FollowerCore {
   }
 
   static Duration until(std::int64_t unix_seconds, Instant now) {
-    constexpr auto kMost = static_cast<std::int64_t>(kMostSeconds);
+    constexpr auto kMax = static_cast<std::int64_t>(kMaxSeconds);
     const std::int64_t moment =
-        limit::within_reach(std::clamp(unix_seconds, -kMost, kMost) * kSecond);
+        limit::within_reach(std::clamp(unix_seconds, -kMax, kMax) * kSecond);
     return Duration(std::max<std::int64_t>(moment - limit::within_reach(now.wall_ns), 0));
   }
 

@@ -49,9 +49,9 @@ void StoreCore::release(std::string_view name) {
 
 bool Blocks::add(std::string_view key, std::int64_t until, std::int64_t now) {
   const std::lock_guard lock(mutex_);
-  if (until_.size() >= kMost && !until_.contains(key)) {
+  if (until_.size() >= kMax && !until_.contains(key)) {
     std::erase_if(until_, [now](const auto& block) { return block.second <= now; });
-    if (until_.size() >= kMost) return false;
+    if (until_.size() >= kMax) return false;
   }
   until_.insert_or_assign(std::string(key), until);
   count_.store(until_.size(), std::memory_order_release);
@@ -101,7 +101,7 @@ bool KeyedCore::use(std::shared_ptr<const Rules> rules) {
     return known->inherit == rules->inherit && known->same_numbers(*rules);
   });
   if (version == versions_.end()) {
-    if (versions_.size() >= kMostVersions) return false;
+    if (versions_.size() >= kMaxVersions) return false;
     version = versions_.insert(version, std::move(rules));
   }
   rules_.store(version->get(), std::memory_order_release);

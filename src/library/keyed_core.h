@@ -55,7 +55,7 @@ class StoreCore {
 // The keys that are refused until a moment. Costs one load while there are none.
 class Blocks {
  public:
-  static constexpr std::size_t kMost = 65'536;
+  static constexpr std::size_t kMax = 65'536;
 
   // False when there is no room.
   bool add(std::string_view key, std::int64_t until, std::int64_t now);
@@ -78,7 +78,7 @@ class Blocks {
 
 class KeyedCore {
  public:
-  static constexpr std::size_t kMostVersions = 4096;
+  static constexpr std::size_t kMaxVersions = 4096;
 
   KeyedCore(std::string name, std::shared_ptr<const Rules> rules, std::shared_ptr<StoreCore> store);
   ~KeyedCore();

@@ -5,11 +5,11 @@
 namespace weir::limit {
 
 Result<ConcurrencyRule> ConcurrencyRule::make(const Concurrency& numbers) {
-  if (numbers.limit > kMostMarks) {
+  if (numbers.limit > kMaxMarks) {
     return Error{ErrorCode::kInvalid, "limit " + std::to_string(numbers.limit) +
                                           " is more calls at once than can be kept track of; the "
                                           "largest is " +
-                                          std::to_string(kMostMarks)};
+                                          std::to_string(kMaxMarks)};
   }
   auto calls = SlidingLogRule::make(SlidingLog{numbers.limit, numbers.timeout});
   if (!calls) return Error{calls.error().code, "timeout: " + calls.error().message};

@@ -76,8 +76,8 @@ TEST(Rule, RefusesWindowsThatAreNotEmptyAgainInAHundredYears) {
 }
 
 TEST(Rule, RefusesALogOfMoreCallsThanItWouldKeep) {
-  EXPECT_EQ(refusal(SlidingLog{kMostMarks, seconds(1)}), "accepted");
-  EXPECT_EQ(refusal(SlidingLog{kMostMarks + 1, seconds(1)}),
+  EXPECT_EQ(refusal(SlidingLog{kMaxMarks, seconds(1)}), "accepted");
+  EXPECT_EQ(refusal(SlidingLog{kMaxMarks + 1, seconds(1)}),
             "limit 1000001 would keep a record of as many calls for each key; the largest is "
             "1000000, above it use sliding_counter");
 }

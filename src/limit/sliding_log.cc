@@ -9,11 +9,11 @@ namespace weir::limit {
 
 Result<SlidingLogRule> SlidingLogRule::make(const SlidingLog& numbers) {
   if (auto error = check_window(numbers.window, 1)) return *std::move(error);
-  if (numbers.limit > kMostMarks) {
+  if (numbers.limit > kMaxMarks) {
     return Error{ErrorCode::kInvalid,
                  "limit " + std::to_string(numbers.limit) +
                      " would keep a record of as many calls for each key; the largest is " +
-                     std::to_string(kMostMarks) + ", above it use sliding_counter"};
+                     std::to_string(kMaxMarks) + ", above it use sliding_counter"};
   }
   return SlidingLogRule(numbers.limit, numbers.window.count());
 }

@@ -4,7 +4,7 @@
 // The store keeps the calls as marks, oldest first; calls of one moment share one. A mark holds the
 // sum of all calls up to it, so that what is used, and when enough of it will have left, are binary
 // searches: O(log n). There are never more marks than calls in the window, so the limit bounds
-// them, and a limit above kMostMarks is refused.
+// them, and a limit above kMaxMarks is refused.
 //
 // A mark in the future, left by a clock that ran ahead, counts as made now (LogStep::clamp).
 //
@@ -22,7 +22,7 @@
 
 namespace weir::limit {
 
-inline constexpr std::uint64_t kMostMarks = 1'000'000;
+inline constexpr std::uint64_t kMaxMarks = 1'000'000;
 
 struct Mark {
   std::int64_t at = 0;
@@ -47,7 +47,7 @@ struct LogStep {
 class SlidingLogRule {
  public:
   // ERRORS: kInvalid where the window is not more than 0 and at most 100 years, or the limit is
-  // above kMostMarks.
+  // above kMaxMarks.
   static Result<SlidingLogRule> make(const SlidingLog& numbers);
 
   std::uint64_t quota() const { return limit_; }

@@ -43,11 +43,11 @@ constexpr std::int64_t within_reach(std::int64_t ns) {
 
 // Windows and logs count no further than this, whatever is taken from them: far above any limit,
 // and whole numbers up to it are exact in Redis too.
-inline constexpr std::uint64_t kMostCounted = (std::uint64_t{1} << 53) - 1;
+inline constexpr std::uint64_t kMaxCounted = (std::uint64_t{1} << 53) - 1;
 
 constexpr std::uint64_t counted_up(std::uint64_t count, std::uint64_t cost) {
-  if (count >= kMostCounted) return count;
-  return count + std::min(cost, kMostCounted - count);
+  if (count >= kMaxCounted) return count;
+  return count + std::min(cost, kMaxCounted - count);
 }
 
 // The moment at which a state that never refills equals fresh.

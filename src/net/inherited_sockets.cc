@@ -21,7 +21,7 @@ namespace weir::net {
 namespace {
 
 constexpr int kFirstDescriptor = 3;  // SD_LISTEN_FDS_START
-constexpr int kMostDescriptors = 1024;
+constexpr int kMaxDescriptors = 1024;
 
 int number_in(const char* variable) {
   const char* const text = getenv(variable);
@@ -88,7 +88,7 @@ void make_ready(int fd) {
 InheritedSockets InheritedSockets::from_environment() {
   InheritedSockets found;
   const int count = number_in("LISTEN_PID") == getpid() ? number_in("LISTEN_FDS") : 0;
-  for (int i = 0; i < std::min(count, kMostDescriptors); ++i) {
+  for (int i = 0; i < std::min(count, kMaxDescriptors); ++i) {
     found.add(FileDescriptor(kFirstDescriptor + i));
   }
   unsetenv("LISTEN_PID");

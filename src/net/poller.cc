@@ -65,7 +65,7 @@ void Poller::wait() {
 // to do they are spared, but for few events: newcomers and timers wait for them.
 void Poller::dispatch() {
   constexpr int kMuch = 4;
-  constexpr int kMostTold = 64;  // after that many no further turn
+  constexpr int kMaxTold = 64;  // after that many no further turn
   std::array<epoll_event, kBatch> events;
   int told = 0;
   int count;
@@ -79,7 +79,7 @@ void Poller::dispatch() {
     dispatching_ = false;
     run_woken();
     told += count;
-  } while (count >= kMuch && told < kMostTold);
+  } while (count >= kMuch && told < kMaxTold);
   wait();
 }
 

@@ -141,7 +141,7 @@ std::string Source::redacted(std::string message) const {
 }
 
 void Diagnostics::add(Position at, std::string message, std::string help) {
-  if (found_.size() >= kMost) {
+  if (found_.size() >= kMax) {
     ++dropped_;
     return;
   }

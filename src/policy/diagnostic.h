@@ -81,10 +81,10 @@ class Source {
   std::map<std::string, std::string, std::greater<>> redactions_;  // the longer of two first
 };
 
-// What has been found in one Source so far. Bounded: after kMost mistakes only the count grows.
+// What has been found in one Source so far. Bounded: after kMax mistakes only the count grows.
 class Diagnostics {
  public:
-  static constexpr std::size_t kMost = 1000;
+  static constexpr std::size_t kMax = 1000;
 
   explicit Diagnostics(Source& source) : source_(source) {}
 

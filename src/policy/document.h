@@ -17,8 +17,8 @@
 
 namespace weir::policy {
 
-inline constexpr std::size_t kDeepest = 64;           // mappings and lists within each other
-inline constexpr std::size_t kMostNodes = 4'000'000;  // values of one file, aliases unfolded
+inline constexpr std::size_t kDeepest = 64;          // mappings and lists within each other
+inline constexpr std::size_t kMaxNodes = 4'000'000;  // values of one file, aliases unfolded
 inline constexpr std::size_t kLargestFile = 64 << 20;
 
 NodePtr read_yaml(const Source& source, const Environment& environment, Diagnostics& found);

@@ -121,7 +121,7 @@ struct RefundWhen {
   std::vector<std::string> status;
 };
 
-constexpr std::size_t kMostStatuses = 64;
+constexpr std::size_t kMaxStatuses = 64;
 
 // "2xx", or three digits.
 bool is_status_pattern(std::string_view text) {
@@ -152,7 +152,7 @@ constexpr std::array kRefundFields{
 void read_refund_when(Reader& reader, const Entry& entry, LimitDraft& out) {
   RefundWhen read;
   read_fields<RefundWhen>(reader, entry, kRefundFields, read);
-  if (read.status.size() > kMostStatuses) {
+  if (read.status.size() > kMaxStatuses) {
     reader.mistake(entry.at, "status names " + std::to_string(read.status.size()) +
                                  " statuses, wants 64 at most: 4xx stands for a hundred");
   }

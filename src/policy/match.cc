@@ -9,10 +9,10 @@
 namespace weir::policy {
 namespace {
 
-constexpr std::size_t kMostConditions = 32;        // of one match
-constexpr std::size_t kMostAlternatives = 10'000;  // of one condition
-constexpr std::size_t kMostKeyParts = 8;
-constexpr std::size_t kMostMatches = 10'000;  // of one `except`, `exempt` or `block`
+constexpr std::size_t kMaxConditions = 32;        // of one match
+constexpr std::size_t kMaxAlternatives = 10'000;  // of one condition
+constexpr std::size_t kMaxKeyParts = 8;
+constexpr std::size_t kMaxMatches = 10'000;  // of one `except`, `exempt` or `block`
 
 constexpr std::array<std::string_view, 8> kAttributeWords{"ip",   "user", "tier",   "method",
                                                           "path", "host", "domain", "message"};
@@ -104,7 +104,7 @@ void read_pattern(Reader& reader, const Entry& entry, const Attribute& attribute
     return;
   }
   const std::vector<Entry> items = read_items(reader, entry, "a list of alternatives");
-  if (items.empty() || items.size() > kMostAlternatives) {
+  if (items.empty() || items.size() > kMaxAlternatives) {
     reader.mistake(entry.value->at, entry.key + " is a list of " + std::to_string(items.size()) +
                                         ", wants 1 to 10000 alternatives");
     return;
@@ -122,7 +122,7 @@ std::optional<Attribute> read_attribute(Reader& reader, std::string_view text, P
 std::optional<Match> read_match(Reader& reader, const Entry& entry, const Scope& scope) {
   const Node* mapping = read_mapping(reader, entry);
   if (mapping == nullptr) return std::nullopt;
-  if (mapping->entries.empty() || mapping->entries.size() > kMostConditions) {
+  if (mapping->entries.empty() || mapping->entries.size() > kMaxConditions) {
     reader.mistake(entry.value->at, entry.key + " names " +
                                         std::to_string(mapping->entries.size()) +
                                         " attributes, wants 1 to 32, such as { path: /login }");
@@ -149,7 +149,7 @@ std::vector<Match> read_matches(Reader& reader, const Entry& entry, const Scope&
   std::vector<Match> out;
   const std::vector<Entry> items =
       read_items(reader, entry, "a list of matches, such as [{path: /health}]");
-  if (items.size() > kMostMatches) {
+  if (items.size() > kMaxMatches) {
     reader.mistake(entry.at, entry.key + " has more than 10000 entries");
     return out;
   }
@@ -186,7 +186,7 @@ std::optional<KeyPart> read_key_part(Reader& reader, std::string_view text, Posi
 std::vector<KeyPart> read_key(Reader& reader, const Entry& entry, const Scope& scope) {
   std::vector<KeyPart> out;
   const std::vector<Entry> items = read_items(reader, entry, "a list such as [ip] or [user|ip]");
-  if (items.size() > kMostKeyParts) {
+  if (items.size() > kMaxKeyParts) {
     reader.mistake(entry.at, "key has " + std::to_string(items.size()) + " parts, wants up to 8");
     return out;
   }

@@ -8,7 +8,7 @@
 namespace weir::policy {
 namespace {
 
-constexpr std::size_t kMostPairs = 16;  // of `windows` or `buckets`
+constexpr std::size_t kMaxPairs = 16;  // of `windows` or `buckets`
 
 template <NumberKey kKey>
 void note(const Entry& entry, NumbersDraft& out) {
@@ -112,9 +112,9 @@ void read_pairs(Reader& reader, const Entry& entry, std::vector<NumbersDraft>& o
   const std::vector<Entry> items =
       read_items(reader, entry, "a list such as [{limit: 10, window: 1s}]");
   const bool is_list = entry.value->kind == Node::Kind::kSequence;
-  if (is_list && (items.empty() || items.size() > kMostPairs)) {
+  if (is_list && (items.empty() || items.size() > kMaxPairs)) {
     reader.mistake(entry.at, entry.key + " has " + std::to_string(items.size()) +
-                                 " entries, wants 1 to " + std::to_string(kMostPairs));
+                                 " entries, wants 1 to " + std::to_string(kMaxPairs));
     return;
   }
   for (const Entry& item : items) {

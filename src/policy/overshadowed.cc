@@ -11,7 +11,7 @@
 namespace weir::policy {
 namespace {
 
-constexpr std::size_t kMostOfAKind = 16;  // limits that another is compared with
+constexpr std::size_t kMaxOfAKind = 16;  // limits that another is compared with
 
 bool is_no_faster(const Rate& a, const Rate& b) {
   return Wide{a.count} * static_cast<std::uint64_t>(b.period.count()) <=
@@ -97,7 +97,7 @@ std::vector<std::optional<std::size_t>> find_overshadowed(const std::vector<Limi
     const Limit& limit = limits[i];
     if (!is_plain(limit) || limit.mode != Mode::kEnforce || !limit.except.empty()) continue;
     auto& places = known[{kind_of(limit), text_of(limit.match)}];
-    if (places.size() < kMostOfAKind) places.push_back(i);
+    if (places.size() < kMaxOfAKind) places.push_back(i);
   }
   std::vector<std::optional<std::size_t>> out(limits.size());
   const auto look = [&](std::size_t i, const std::string& match) {

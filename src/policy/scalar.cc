@@ -52,7 +52,7 @@ struct Decimal {
 
 // [0-9]+(\.[0-9]+)? at the front of `text`.
 Decimal read_decimal(std::string_view text) {
-  constexpr std::uint64_t kMostMantissa = 1'000'000'000'000'000'000;
+  constexpr std::uint64_t kMaxMantissa = 1'000'000'000'000'000'000;
   Decimal out;
   bool seen_point = false;
   std::size_t i = 0;
@@ -63,7 +63,7 @@ Decimal read_decimal(std::string_view text) {
     }
     if (!is_digit(text[i])) break;
     const std::uint64_t next = out.mantissa * 10 + static_cast<std::uint64_t>(text[i] - '0');
-    if (next >= kMostMantissa || out.scale >= kMostMantissa) {
+    if (next >= kMaxMantissa || out.scale >= kMaxMantissa) {
       out.too_long = true;
       break;
     }

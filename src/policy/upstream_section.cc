@@ -15,7 +15,7 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr std::size_t kMostRoutes = 1000;  // each is looked at in turn
+constexpr std::size_t kMaxRoutes = 1000;  // each is looked at in turn
 constexpr std::string_view kWantsUrl = "http://host:port";
 
 void read_server(Reader& reader, const Entry& entry, UpstreamGroup& out) {
@@ -183,8 +183,8 @@ void read_upstream(Reader& reader, const Entry& entry, UpstreamGroup& out) {
 void read_routes(Reader& reader, const Entry& entry, std::vector<Route>& out) {
   const std::vector<Entry> items =
       read_items(reader, entry, "a list such as [{ path: /api/**, upstream: http://host:port }]");
-  if (items.size() > kMostRoutes) {
-    reader.mistake(entry.at, "routes has more than " + std::to_string(kMostRoutes) + " entries");
+  if (items.size() > kMaxRoutes) {
+    reader.mistake(entry.at, "routes has more than " + std::to_string(kMaxRoutes) + " entries");
     return;
   }
   for (const Entry& item : items) read_route(reader, item, out);

@@ -48,8 +48,8 @@ void ValueList::add_block(const IpPrefix& block) {
 }
 
 Result<bool> ValueList::add(std::string_view line, bool addresses) {
-  if (++size_ > kMost) {
-    return invalid("has more than " + std::to_string(kMost) + " lines, the most that are read");
+  if (++size_ > kMax) {
+    return invalid("has more than " + std::to_string(kMax) + " lines, the most that are read");
   }
   if (addresses) {
     const auto block = IpPrefix::parse(line);
@@ -61,9 +61,9 @@ Result<bool> ValueList::add(std::string_view line, bool addresses) {
     exact_.insert(line);
     return true;
   }
-  if (patterns_.alternatives().size() == kMostPatterns) {
+  if (patterns_.alternatives().size() == kMaxPatterns) {
     return invalid("is one wildcard or regular expression more than the " +
-                   std::to_string(kMostPatterns) + " there can be");
+                   std::to_string(kMaxPatterns) + " there can be");
   }
   return patterns_.add_text(line);
 }

@@ -26,8 +26,8 @@ namespace weir::policy {
 
 class ValueList {
  public:
-  static constexpr std::size_t kMost = 1'000'000;
-  static constexpr std::size_t kMostPatterns = 1'000;
+  static constexpr std::size_t kMax = 1'000'000;
+  static constexpr std::size_t kMaxPatterns = 1'000;
 
   // ERRORS: what is wrong with the file or its first wrong line, as the rest of a sentence.
   static Result<std::shared_ptr<const ValueList>> read(const std::string& file,

@@ -78,12 +78,12 @@ TEST_F(ValueLists, TheFirstWrongLineIsNamedByItsNumber) {
 
 TEST_F(ValueLists, ThereIsABoundOfPatternsAndOneOfLines) {
   std::string patterns;
-  for (std::size_t i = 0; i < ValueList::kMostPatterns; ++i) patterns += std::to_string(i) + "*\n";
+  for (std::size_t i = 0; i < ValueList::kMaxPatterns; ++i) patterns += std::to_string(i) + "*\n";
   EXPECT_TRUE(read(patterns, kUser)) << mistake_;
   EXPECT_FALSE(read(patterns + "x*\n", kUser));
   EXPECT_TRUE(read(patterns + "exact\n", kUser)) << mistake_;
   std::string lines;
-  for (std::size_t i = 0; i < ValueList::kMost; ++i) lines += std::to_string(i) + "\n";
+  for (std::size_t i = 0; i < ValueList::kMax; ++i) lines += std::to_string(i) + "\n";
   const auto list = read(lines, kUser);
   ASSERT_TRUE(list) << mistake_;
   EXPECT_TRUE(list->matches("999999"));

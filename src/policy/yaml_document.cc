@@ -158,7 +158,7 @@ class Builder : public YAML::EventHandler {
       return;
     }
     parent.node->size += node->size;
-    if (parent.node->size > kMostNodes) {
+    if (parent.node->size > kMaxNodes) {
       throw YAML::ParserException(mark_, "aliases unfold this file to more than 4000000 values");
     }
     if (parent.node->kind == Node::Kind::kSequence) {

@@ -8,7 +8,7 @@
 namespace weir::app {
 namespace {
 
-constexpr std::size_t kMostBytes = 128 << 20;  // of one value: a policy of 64 MiB in base64
+constexpr std::size_t kMaxBytes = 128 << 20;  // of one value: a policy of 64 MiB in base64
 
 }  // namespace
 
@@ -98,7 +98,7 @@ bool EtcdExchange::take_body(std::string_view bytes) {
   } else {
     body_ += bytes;
   }
-  if (body_.size() > kMostBytes) return end("its answer is too large"), false;
+  if (body_.size() > kMaxBytes) return end("its answer is too large"), false;
   while (!ended_ && take_line()) {
   }
   if (ended_) return false;

@@ -191,7 +191,7 @@ class EtcdOverlay final : public OverlayKeeper {
       if (!key || !value || !key->starts_with(prefix_)) continue;
       const auto name = overlay::name_of(std::string_view(*key).substr(prefix_.size()));
       const auto entry = overlay::entry_of(*value);
-      if (name && entry && entries.size() < overlay::kMost) entries.emplace(*name, *entry);
+      if (name && entry && entries.size() < overlay::kMax) entries.emplace(*name, *entry);
     }
     return entries;
   }

@@ -12,7 +12,7 @@
 namespace weir::app {
 namespace {
 
-constexpr int kMostLinks = 40;  // as the kernel
+constexpr int kMaxLinks = 40;  // as the kernel
 constexpr std::uint32_t kEvents = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE |
                                   IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
 
@@ -22,7 +22,7 @@ std::set<std::string> folders_to(std::filesystem::path path) {
   std::set<std::string> folders;
   std::error_code ignored;
   path = std::filesystem::absolute(path, ignored);
-  for (int links = 0; links < kMostLinks; ++links) {
+  for (int links = 0; links < kMaxLinks; ++links) {
     std::filesystem::path walked;
     bool followed = false;
     for (const auto& part : path) {

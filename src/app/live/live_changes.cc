@@ -16,7 +16,7 @@
 namespace weir::app {
 namespace {
 
-constexpr std::size_t kMostBansShown = 1000;  // of those that limits have made
+constexpr std::size_t kMaxBansShown = 1000;  // of those that limits have made
 
 // Who made a change, when, and until when; ends its object.
 void append_origin(std::string& out, const overlay::Entry& entry) {
@@ -73,8 +73,8 @@ void LivePolicy::set(const admin::Change& change, const Done& done) {
   if (!mistakes->empty()) {
     return done(admin::Outcome::refusal(422, "the change is refused", *mistakes));
   }
-  if (entries_.size() >= overlay::kMost && !entries_.contains(change.target)) {
-    return done(admin::Outcome::refusal(409, "there are " + std::to_string(overlay::kMost) +
+  if (entries_.size() >= overlay::kMax && !entries_.contains(change.target)) {
+    return done(admin::Outcome::refusal(409, "there are " + std::to_string(overlay::kMax) +
                                                  " changes already: write some into the policy"));
   }
   keeper_->put(change.target, entry, [this, change, entry, done](const Result<bool>& kept) {
@@ -228,7 +228,7 @@ admin::Outcome LivePolicy::bans() const {
   const auto banned = services_->engine.bans().list(now);
   const auto policy = services_->engine.current();
   const bool plain = policy->policy().metrics.keys == policy::KeyForm::kPlain;
-  for (std::size_t i = 0; i < std::min(banned.size(), kMostBansShown); ++i) {
+  for (std::size_t i = 0; i < std::min(banned.size(), kMaxBansShown); ++i) {
     if (outcome.json.back() != '[') outcome.json += ',';
     append_ban(outcome.json, banned[i], plain, now);
   }

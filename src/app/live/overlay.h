@@ -40,7 +40,7 @@ struct Entry {
 using Entries = std::map<Name, Entry>;
 
 // How many entries there may be.
-inline constexpr std::size_t kMost = 10'000;
+inline constexpr std::size_t kMax = 10'000;
 
 struct Applied {
   policy::Policy policy;

@@ -35,7 +35,7 @@ class FileKeeper final : public OverlayKeeper {
     for (const auto& [key, kept] : *object) {
       const auto name = overlay::name_of(key);
       const auto entry = overlay::entry_of(json::serialize(kept));
-      if (name && entry && entries_.size() < overlay::kMost) {
+      if (name && entry && entries_.size() < overlay::kMax) {
         entries_.insert_or_assign(*name, *entry);
       }
     }

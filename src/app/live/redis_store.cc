@@ -189,7 +189,7 @@ class RedisOverlay final : public OverlayKeeper {
       if (!value.valid()) break;
       const auto name = overlay::name_of(key.text());
       const auto entry = overlay::entry_of(value.text());
-      if (name && entry && entries.size() < overlay::kMost) entries.emplace(*name, *entry);
+      if (name && entry && entries.size() < overlay::kMax) entries.emplace(*name, *entry);
       key = value.next();
     }
     return entries;

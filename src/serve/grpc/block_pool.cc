@@ -68,7 +68,7 @@ void* take(std::size_t size, void*) {
 void give_back(void* bytes, void*) {
   if (bytes == nullptr) return;
   Block* const block = Block::of(bytes);
-  if (block->room > kLargest || lists.over || lists.held + block->room > kMostHeldBytes) {
+  if (block->room > kLargest || lists.over || lists.held + block->room > kMaxHeldBytes) {
     return std::free(block);
   }
   static thread_local Cleaner cleaner;

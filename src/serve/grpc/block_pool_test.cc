@@ -91,7 +91,7 @@ TEST_F(BlockPool, ABlockOfOneThreadMayBeGivenBackByAnother) {
 }
 
 TEST_F(BlockPool, HoldsNoMoreThanItsBound) {
-  const std::size_t count = 2 * kMostHeldBytes / 1024;
+  const std::size_t count = 2 * kMaxHeldBytes / 1024;
   std::vector<void*> blocks;
   for (std::size_t i = 0; i < count; ++i) blocks.push_back(take(1024));
   const std::vector<void*> taken = blocks;
@@ -99,7 +99,7 @@ TEST_F(BlockPool, HoldsNoMoreThanItsBound) {
   // The last that fitted is the first to be handed out again: those behind it went to malloc.
   void* const again = take(1024);
   const auto place = std::find(taken.begin(), taken.end(), again) - taken.begin();
-  EXPECT_LT(place, static_cast<std::ptrdiff_t>(kMostHeldBytes / 1024));
+  EXPECT_LT(place, static_cast<std::ptrdiff_t>(kMaxHeldBytes / 1024));
   give_back(again);
 }
 

@@ -62,12 +62,12 @@ std::optional<std::uint64_t> read_unit(const json::value& value) {
 }
 
 std::optional<Error> write_limit(Writer& writer, const json::value& value) {
-  constexpr std::uint64_t kMost = 0xFFFFFFFF;
+  constexpr std::uint64_t kMax = 0xFFFFFFFF;
   const json::object* limit = value.if_object();
   if (limit == nullptr) return bad("limit", "an object");
   for (const auto& [name, member] : *limit) {
     if (name == "requestsPerUnit" || name == "requests_per_unit") {
-      if (auto error = write_number(writer, 1, "requestsPerUnit", member, kMost)) return error;
+      if (auto error = write_number(writer, 1, "requestsPerUnit", member, kMax)) return error;
     } else if (name == "unit") {
       const auto unit = read_unit(member);
       if (!unit) return bad("unit", "SECOND, MINUTE, HOUR, DAY, MONTH or YEAR");

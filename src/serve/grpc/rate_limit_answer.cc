@@ -14,10 +14,10 @@ namespace {
 using rls::Code;
 using rls::DescriptorStatus;
 
-constexpr std::uint32_t kMost = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint32_t kMax = std::numeric_limits<std::uint32_t>::max();
 
 std::uint32_t narrow(std::uint64_t count) {
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(count, kMost));
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(count, kMax));
 }
 
 std::uint64_t ceil_seconds(Duration duration) {
@@ -40,7 +40,7 @@ DescriptorStatus status_of(const engine::Decision& decision, bool given_back) {
     const auto& met = decision.limits;
     const bool unlimited = std::any_of(
         met.begin(), met.end(), [](const auto& one) { return !one.shadow && one.unlimited(); });
-    if (unlimited) status.limit_remaining = kMost;
+    if (unlimited) status.limit_remaining = kMax;
     return status;
   }
   if (!named->known()) return status;

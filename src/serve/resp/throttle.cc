@@ -7,7 +7,7 @@
 namespace weir::resp {
 namespace {
 
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 
 std::int64_t ceil_seconds(Duration duration) {
@@ -62,11 +62,11 @@ Result<Raw> read_numbers(std::span<const std::string_view> arguments, std::int64
     return Error{ErrorCode::kInvalid,
                  "key too long: at most " + std::to_string(kMaxKeyBytes) + " bytes"};
   }
-  if (raw.max_burst < least_burst || raw.max_burst == kMost) {
+  if (raw.max_burst < least_burst || raw.max_burst == kMax) {
     return bad("max_burst", "from " + std::to_string(least_burst) + " to 9223372036854775806");
   }
   if (raw.count <= 0) return bad("count", "more than 0");
-  if (raw.period <= 0 || raw.period > kMost / kNsPerSecond) {
+  if (raw.period <= 0 || raw.period > kMax / kNsPerSecond) {
     return bad("period", "from 1 to 9223372036 seconds");
   }
   return raw;

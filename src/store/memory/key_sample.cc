@@ -6,7 +6,7 @@
 namespace weir::store {
 namespace {
 
-constexpr unsigned kMostLevels = 40;
+constexpr unsigned kMaxLevels = 40;
 
 }  // namespace
 
@@ -15,13 +15,13 @@ void KeySample::note(const Hash128& id, std::string_view counter, unsigned level
   auto name = names_.find(counter);
   if (name == names_.end()) name = names_.emplace(std::string(counter), 0).first;
   noted_.insert_or_assign(id, Noted{&name->first, level});
-  if (noted_.size() > kMost) raise_level();
+  if (noted_.size() > kMax) raise_level();
 }
 
 // Every second key stays, and stands for twice as many.
 void KeySample::raise_level() {
   unsigned level = level_.load(std::memory_order_relaxed);
-  while (noted_.size() > kMost / 2 && level < kMostLevels) {
+  while (noted_.size() > kMax / 2 && level < kMaxLevels) {
     ++level;
     std::erase_if(noted_, [level](const auto& one) { return !is_noted(one.first, level); });
     for (auto& [id, noted] : noted_) noted.level = std::max(noted.level, level);
@@ -44,7 +44,7 @@ std::map<std::string, std::uint64_t> KeySample::count(
   for (const Hash128& id : ids) noted_.erase(id);
   for (const auto& [id, noted] : noted_) counts[*noted.counter] += std::uint64_t{1} << noted.level;
   const unsigned level = level_.load(std::memory_order_relaxed);
-  if (level > 0 && noted_.size() < kMost / 8) level_.store(level - 1, std::memory_order_relaxed);
+  if (level > 0 && noted_.size() < kMax / 8) level_.store(level - 1, std::memory_order_relaxed);
   std::erase_if(names_, [&](const auto& name) { return !counts.contains(name.first); });
   return counts;
 }

@@ -3,7 +3,7 @@
 //
 // A key is noted when it comes, with chance 2^-level; the level rises as the sample fills up, and
 // falls when it has emptied. A noted key stands for as many as its level said when it came, so that
-// sums are right on average; up to kMost keys they are exact. A key that has gone is taken out when
+// sums are right on average; up to kMax keys they are exact. A key that has gone is taken out when
 // somebody counts.
 //
 // THREADS: any. add() takes no lock for a key that is not noted.
@@ -25,7 +25,7 @@ namespace weir::store {
 
 class KeySample {
  public:
-  static constexpr std::size_t kMost = 16'384;
+  static constexpr std::size_t kMax = 16'384;
 
   // A key of this counter has come. `id` is keyed and even in all its bits.
   void add(const Hash128& id, std::string_view counter) {

@@ -24,11 +24,11 @@ std::size_t groups_per_shard(std::size_t max_keys, std::size_t shards) {
 
 MemoryStore::MemoryStore(const MemoryOptions& options)
     : hash_(random_sip_key()),
-      budget_(std::clamp<std::size_t>(options.max_keys, 1, kMostKeys),
+      budget_(std::clamp<std::size_t>(options.max_keys, 1, kMaxKeys),
               options.max_marks != 0 ? options.max_marks : kMarksPerKey * options.max_keys),
       once_(options.max_once) {
   const std::size_t most = budget_.max_entries / kKeysPerShard;
-  lay_out(std::bit_floor(std::clamp<std::size_t>(most, 1, kMostShards)));
+  lay_out(std::bit_floor(std::clamp<std::size_t>(most, 1, kMaxShards)));
 }
 
 void MemoryStore::lay_out(std::size_t shards) {

@@ -36,7 +36,7 @@ namespace weir::store {
 struct Takeover;  // takeover.h
 
 struct MemoryOptions {
-  // At least 1, at most kMostKeys; what is outside counts as it.
+  // At least 1, at most kMaxKeys; what is outside counts as it.
   std::size_t max_keys = 1'000'000;
   // Moments at which calls were made, over all keys of limits that keep them one by one (16 bytes
   // each); 0: four for each key. When there is no room for more, a key's two oldest become one,
@@ -49,7 +49,7 @@ struct MemoryOptions {
 
 class MemoryStore final : public Store {
  public:
-  static constexpr std::size_t kMostKeys = std::size_t{1} << 30;
+  static constexpr std::size_t kMaxKeys = std::size_t{1} << 30;
 
   explicit MemoryStore(const MemoryOptions& options = {});
 
@@ -117,7 +117,7 @@ class MemoryStore final : public Store {
 
   // Counters held, those not yet dropped though fresh included.
   std::size_t keys() const { return budget_.entries.load(std::memory_order_relaxed); }
-  // The same by counter: exact up to KeySample::kMost keys, else an estimate.
+  // The same by counter: exact up to KeySample::kMax keys, else an estimate.
   std::map<std::string, std::uint64_t> keys_by_counter();
   // Of these, the token buckets that calls find without a lock.
   std::size_t keys_in_slots();
@@ -135,7 +135,7 @@ class MemoryStore final : public Store {
   class Request;
   class Restorer;
 
-  static constexpr std::size_t kMostShards = 1024;
+  static constexpr std::size_t kMaxShards = 1024;
 
   void lay_out(std::size_t shards);
 
@@ -178,13 +178,13 @@ inline std::optional<MemoryStore::QuickRule> MemoryStore::QuickRule::of(const li
 inline std::optional<MemoryStore::Touched> MemoryStore::touch(const Spot& spot,
                                                               const QuickRule& rule,
                                                               std::uint64_t cost) {
-  constexpr int kMostTries = 16;
+  constexpr int kMaxTries = 16;
   const std::uint32_t place = book_.place_of(rule.serial);
   if (place == 0) return std::nullopt;
   const std::uint64_t name = BucketSlot::name_of(spot.id, place);
   BucketSlot* const slot = SlotTable::seek(spot.lines, name);
   if (slot == nullptr) return std::nullopt;
-  for (int tries = 0; tries < kMostTries; ++tries) {
+  for (int tries = 0; tries < kMaxTries; ++tries) {
     const std::uint64_t arrival = slot->arrival.load(std::memory_order_acquire);
     const std::int64_t now = time_.steady_ns();
     const auto ticks = rule.bucket.ticks(now - epoch_.load(std::memory_order_relaxed));

@@ -93,7 +93,7 @@ void RuleBook::give_place(BookedRule& booked) {
   const std::lock_guard lock(mutex_);
   if (booked.place.load(std::memory_order_relaxed) != 0) return;
   const limit::TokenBucketRule& bucket = *booked.rule->token_bucket();
-  if (!limit::NarrowBucket::can_hold(bucket) || last_place_ + 1 >= kMostPlaces) return;
+  if (!limit::NarrowBucket::can_hold(bucket) || last_place_ + 1 >= kMaxPlaces) return;
   booked.narrow.emplace(bucket);
   by_place_[++last_place_].store(&booked, std::memory_order_release);
   booked.place.store(last_place_, std::memory_order_release);

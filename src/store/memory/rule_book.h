@@ -62,7 +62,7 @@ class RuleBook {
   std::uint32_t place_of(std::uint64_t serial) const {
     const std::uint64_t known =
         recent_places_[serial % kRecentPlaces].load(std::memory_order_relaxed);
-    return known >> kPlaceBits == serial ? known & (kMostPlaces - 1) : 0;
+    return known >> kPlaceBits == serial ? known & (kMaxPlaces - 1) : 0;
   }
   // REQUIRES: a place that was given.
   BookedRule* placed(std::uint32_t place) const {
@@ -79,7 +79,7 @@ class RuleBook {
  private:
   static constexpr std::size_t kFirstReclaim = 1024;
   static constexpr unsigned kPlaceBits = 12;
-  static constexpr std::uint32_t kMostPlaces = 1u << kPlaceBits;
+  static constexpr std::uint32_t kMaxPlaces = 1u << kPlaceBits;
   static constexpr std::size_t kRecentPlaces = 1024;
   static constexpr std::uint32_t kUsesForPlace = 4;
 
@@ -97,7 +97,7 @@ class RuleBook {
   std::atomic<bool> wants_reclaim_{false};
 
   std::uint32_t last_place_ = 0;
-  std::array<std::atomic<BookedRule*>, kMostPlaces> by_place_{};
+  std::array<std::atomic<BookedRule*>, kMaxPlaces> by_place_{};
   std::array<std::atomic<std::uint64_t>, kRecentPlaces> recent_places_{};  // serial, place
 };
 

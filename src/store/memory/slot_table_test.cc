@@ -51,13 +51,13 @@ void on_threads(int count, Body body) {
 
 TEST(SlotTable, ItsGroupsLieWithThoseOfTheOthersThatHaveGrownAsFar) {
   constexpr std::size_t kShards = 4;
-  constexpr std::size_t kMostGroups = 8;
-  const LineSpace space(kShards, kMostGroups);
-  for (std::size_t groups = 1; groups <= kMostGroups; groups *= 2) {
+  constexpr std::size_t kMaxGroups = 8;
+  const LineSpace space(kShards, kMaxGroups);
+  for (std::size_t groups = 1; groups <= kMaxGroups; groups *= 2) {
     std::set<const Line*> seen;
     for (std::size_t number = 0; number < kShards; ++number) {
       SlotTable table;
-      table.use({space.lines(), kShards, number, kMostGroups});
+      table.use({space.lines(), kShards, number, kMaxGroups});
       table.start_with(groups);
       for (std::uint64_t group = 0; group < groups; ++group) {
         const Line* const lines = table.prefetch(group << BucketSlot::kTagShift);

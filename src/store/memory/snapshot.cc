@@ -253,7 +253,7 @@ Result<std::size_t> MemoryStore::restore(const std::string& file, Instant now) {
   const auto form = static_cast<KeyedHash::Form>(in.byte());
   const SipKey secret{in.word(), in.word()};
   const std::uint64_t shards = in.word();
-  if (!in.good() || shards == 0 || (shards & (shards - 1)) != 0 || shards > kMostShards) {
+  if (!in.good() || shards == 0 || (shards & (shards - 1)) != 0 || shards > kMaxShards) {
     return refused("is damaged");
   }
   if (form != KeyedHash::Form::kSipHash && form != KeyedHash::best()) {

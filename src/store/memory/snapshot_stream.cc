@@ -16,7 +16,7 @@ namespace {
 
 // Against damage, not against malice: who can write the file has its secret.
 constexpr SipKey kSumKey{0x7765697220736e61, 0x7073686f74206f6b};
-constexpr std::size_t kMostText = 1024;
+constexpr std::size_t kMaxText = 1024;
 
 std::string beside(const std::string& path) {
   return path + ".new";
@@ -194,7 +194,7 @@ std::uint64_t SnapshotReader::word() {
 
 std::string SnapshotReader::text() {
   const std::uint64_t size = word();
-  if (size > kMostText) good_ = false;
+  if (size > kMaxText) good_ = false;
   if (!good_) return {};
   std::string value(size, '\0');
   get(value.data(), size);

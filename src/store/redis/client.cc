@@ -129,7 +129,7 @@ void Client::take_outcome(Attempt* attempt, const Outcome& outcome) {
 
 // Whether the call has been sent again, or will be.
 bool Client::try_again(Attempt* attempt, Refusal refusal, std::string_view error) {
-  if (!ran_nothing(refusal) || attempt->tries >= kMostTries) return false;
+  if (!ran_nothing(refusal) || attempt->tries >= kMaxTries) return false;
   if (attempt->call.deadline_ns <= net::steady_ns()) return false;
   switch (refusal) {
     case Refusal::kNoScript:
@@ -171,7 +171,7 @@ bool Client::follow(Attempt* attempt, Refusal refusal, std::string_view error) {
 }
 
 bool Client::retry_later(Attempt* attempt) {
-  if (retries_.size() >= kMostRetries) return false;
+  if (retries_.size() >= kMaxRetries) return false;
   retries_.push_back(attempt);
   arm_retries();
   return true;
@@ -254,7 +254,7 @@ Node* Client::node_at(const Address& address) {
   }
   const auto found = nodes_.find(address);
   if (found != nodes_.end()) return found->second.get();
-  if (nodes_.size() >= ClusterMap::kMostNodes) return nullptr;
+  if (nodes_.size() >= ClusterMap::kMaxNodes) return nullptr;
   return nodes_.emplace(address, make_node(address)).first->second.get();
 }
 

@@ -57,8 +57,8 @@ class Client {
  private:
   struct Attempt;
 
-  static constexpr int kMostTries = 6;
-  static constexpr std::size_t kMostRetries = 4096;
+  static constexpr int kMaxTries = 6;
+  static constexpr std::size_t kMaxRetries = 4096;
   static constexpr Duration kTextArrives = std::chrono::milliseconds(100);
   static constexpr Duration kRetryAfter = std::chrono::milliseconds(2);
   static constexpr Duration kRefreshEvery = std::chrono::milliseconds(250);

@@ -59,7 +59,7 @@ void ClusterMap::move(std::uint16_t slot, const Address& address) {
 
 std::uint16_t ClusterMap::index_of(std::vector<Address>& primaries, Address address) {
   const auto at = std::find(primaries.begin(), primaries.end(), address);
-  if (at == primaries.end() && primaries.size() >= kMostNodes) return kNobody;
+  if (at == primaries.end() && primaries.size() >= kMaxNodes) return kNobody;
   const auto index = static_cast<std::uint16_t>(at - primaries.begin());
   if (at == primaries.end()) primaries.push_back(std::move(address));
   return index;

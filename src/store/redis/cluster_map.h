@@ -16,7 +16,7 @@ namespace weir::store::redis {
 
 class ClusterMap {
  public:
-  static constexpr std::size_t kMostNodes = 1000;
+  static constexpr std::size_t kMaxNodes = 1000;
 
   // Takes over what CLUSTER SLOTS answered. `asked` stands in where a node does not know its own
   // address. False, and nothing changes, where the reply cannot be read.

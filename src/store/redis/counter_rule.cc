@@ -264,7 +264,7 @@ void CounterRule::append_correction(std::string& out, const Request& request) co
 // The most that a counter can owe, so that more makes no difference: a bucket 100 years of
 // refilling, or all of one that never refills.
 std::uint64_t CounterRule::most_owed() const {
-  if (kind_ != Kind::kBucket) return limit::kMostCounted;
+  if (kind_ != Kind::kBucket) return limit::kMaxCounted;
   if (unit_ == 0) return burst_;
   const Wide ticks = wide_product(static_cast<std::uint64_t>(limit::kMaxSpanNs / kNsPerUs), unit_);
   return static_cast<std::uint64_t>(

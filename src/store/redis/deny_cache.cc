@@ -55,7 +55,7 @@ void DenyCache::remember(const Call& call, bool refused, const CounterRule::View
   Shard& shard = shard_of(id);
   const std::lock_guard lock(shard.mutex);
   if (generation_of(id).load(std::memory_order_relaxed) != call.generation) return;
-  if (shard.entries.size() >= kMostPerShard) make_room(shard, call.asked_ns);
+  if (shard.entries.size() >= kMaxPerShard) make_room(shard, call.asked_ns);
   const Entry* before = entry_for(shard, id, call);
   if (!refused && before != nullptr && before->refused) return;  // of a larger cost: it still holds
   shard.entries[id] = Entry{call.rule, view, call.cost, now_us, call.asked_ns, refused};
@@ -86,7 +86,7 @@ Hash128 DenyCache::id_of(std::string_view name) const {
 
 void DenyCache::make_room(Shard& shard, std::int64_t steady_ns) const {
   std::erase_if(shard.entries, [&](const auto& entry) { return is_over(entry.second, steady_ns); });
-  if (shard.entries.size() >= kMostPerShard) shard.entries.erase(shard.entries.begin());
+  if (shard.entries.size() >= kMaxPerShard) shard.entries.erase(shard.entries.begin());
 }
 
 }  // namespace weir::store::redis

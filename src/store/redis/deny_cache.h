@@ -32,7 +32,7 @@ namespace weir::store::redis {
 class DenyCache {
  public:
   static constexpr std::size_t kShards = 16;
-  static constexpr std::size_t kMostPerShard = 4096;
+  static constexpr std::size_t kMaxPerShard = 4096;
 
   explicit DenyCache(Duration lasts) : lasts_(lasts), secret_(random_sip_key()) {}
 

@@ -96,12 +96,12 @@ TEST_F(DenyCacheTest, NeverRemembersCallsInFlightNorHoldsMoreThanItsBound) {
   cache_.remember(call(1, 0), true, fresh_, kServerUs);
   EXPECT_EQ(cache_.size(), 0u);
   rule_ = rule_of(TokenBucket{{1, hours(1)}, 5});
-  constexpr std::size_t kMost = DenyCache::kShards * DenyCache::kMostPerShard;
-  for (std::size_t i = 0; i < kMost + kMost / 4; ++i) {
+  constexpr std::size_t kMax = DenyCache::kShards * DenyCache::kMaxPerShard;
+  for (std::size_t i = 0; i < kMax + kMax / 4; ++i) {
     name_ = std::to_string(i);
     cache_.remember(call(1, 0), true, drained_, kServerUs);
   }
-  EXPECT_LE(cache_.size(), kMost);
+  EXPECT_LE(cache_.size(), kMax);
   EXPECT_TRUE(cache_.find(call(1, 1)).has_value()) << "the newest is there";
 }
 

@@ -106,7 +106,7 @@ void GroupCall::take_outcome(const Outcome& outcome) {
   }
   if (lean_) return take_lean(reply);
   if (is_again(reply)) {
-    if (rounds_ < kMostRounds && prepare(reply)) return send();
+    if (rounds_ < kMaxRounds && prepare(reply)) return send();
     result.foreign = true;
     return finish(result);
   }
@@ -137,7 +137,7 @@ void GroupCall::take_lean(const resp::Reply& reply) {
       owes_ = true;
       return send();
     }
-    if (rounds_ < kMostRounds && prepare(item, reply.text())) return send();
+    if (rounds_ < kMaxRounds && prepare(item, reply.text())) return send();
     result.foreign = true;
     return finish(result);
   }

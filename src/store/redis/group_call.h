@@ -73,7 +73,7 @@ class GroupCall {
   static void run(Client& client, std::vector<Item*> items, const Options& options, Done done);
 
  private:
-  static constexpr int kMostRounds = 4;
+  static constexpr int kMaxRounds = 4;
 
   GroupCall(Client& client, std::vector<Item*> items, const Options& options, Done done)
       : client_(client), items_(std::move(items)), options_(options), done_(std::move(done)) {}

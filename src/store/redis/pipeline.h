@@ -38,10 +38,10 @@ using OnOutcome = std::function<void(const Outcome&)>;
 
 class Pipeline {
  public:
-  static constexpr std::size_t kMostCalls = 16384;
+  static constexpr std::size_t kMaxCalls = 16384;
   static constexpr std::int64_t kNever = INT64_MAX;
 
-  bool full() const { return calls_.size() >= kMostCalls; }
+  bool full() const { return calls_.size() >= kMaxCalls; }
   // Adds a call. `skip`: replies that go before its own, of commands in front of it (ASKING).
   void add(std::string_view bytes, unsigned skip, std::int64_t deadline_ns, OnOutcome done);
   // Adds a PING with a text of its own. An answer with another text, in time or late, shows that

@@ -24,17 +24,17 @@ using redis::Item;
 namespace {
 
 constexpr std::int64_t kNsPerUs = 1000;
-constexpr std::int64_t kMostInstances = 100'000;
+constexpr std::int64_t kMaxInstances = 100'000;
 constexpr Duration kBeatEvery = std::chrono::seconds(3);
 constexpr Duration kFirstBeats = std::chrono::milliseconds(200);  // until the store has answered
 
 // The rules that this thread has met, as Redis counts by them.
 std::shared_ptr<const CounterRule> counter_rule(const limit::Rule& rule) {
-  constexpr std::size_t kMost = 100'000;
+  constexpr std::size_t kMax = 100'000;
   thread_local std::unordered_map<std::uint64_t, std::shared_ptr<const CounterRule>> known;
   const auto found = known.find(rule.serial());
   if (found != known.end()) return found->second;
-  if (known.size() >= kMost) known.clear();
+  if (known.size() >= kMax) known.clear();
   auto made = CounterRule::make(rule);
   std::shared_ptr<const CounterRule> counter;
   if (made) {
@@ -167,7 +167,7 @@ void RedisStore::learn_fleet(const redis::Outcome& outcome) {
   secret_ = *secret;
   Fleet fleet;
   fleet.instances =
-      static_cast<std::uint32_t>(std::clamp<std::int64_t>(count.integer(), 1, kMostInstances));
+      static_cast<std::uint32_t>(std::clamp<std::int64_t>(count.integer(), 1, kMaxInstances));
   fleet.secret = secret_;
   tell_fleet_(fleet);
 }

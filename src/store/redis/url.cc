@@ -8,8 +8,8 @@ namespace {
 
 constexpr std::uint16_t kRedisPort = 6379;
 constexpr std::uint16_t kSentinelPort = 26379;
-constexpr std::uint32_t kMostDatabases = 65535;
-constexpr std::size_t kMostAddresses = 64;
+constexpr std::uint32_t kMaxDatabases = 65535;
+constexpr std::size_t kMaxAddresses = 64;
 
 Error wrong(std::string message) {
   return Error{ErrorCode::kInvalid, "store.url: " + std::move(message)};
@@ -130,7 +130,7 @@ std::optional<Error> read_address(std::string_view text, std::uint16_t port, Url
 
 std::optional<Error> read_database(std::string_view text, Url& url) {
   if (text.empty()) return std::nullopt;
-  const auto number = whole_number<std::uint32_t>(text, kMostDatabases);
+  const auto number = whole_number<std::uint32_t>(text, kMaxDatabases);
   if (!number) return wrong("the database is no number from 0 to 65535");
   if (url.topology == Topology::kCluster && *number != 0) {
     return wrong("a cluster has database 0 only");
@@ -161,7 +161,7 @@ std::optional<Error> read_hosts(std::string_view hosts, Url& url) {
   const std::uint16_t port = url.topology == Topology::kSentinel ? kSentinelPort : kRedisPort;
   if (hosts.empty()) return wrong("no host is named");
   while (!hosts.empty()) {
-    if (url.addresses.size() == kMostAddresses) return wrong("more than 64 hosts are named");
+    if (url.addresses.size() == kMaxAddresses) return wrong("more than 64 hosts are named");
     if (auto error = read_address(take_until(hosts, ','), port, url)) return error;
   }
   if (url.topology == Topology::kSingle && url.addresses.size() > 1) {
