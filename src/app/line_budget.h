@@ -7,13 +7,15 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/seconds.h"
+
 namespace weir::app {
 
 class LineBudget {
  public:
   // Whether one more line may be written. `now_ns`: monotonic.
   bool take(std::int64_t now_ns, std::uint32_t most) {
-    const std::int64_t second = now_ns / 1'000'000'000;
+    const std::int64_t second = now_ns / kNsPerSecond;
     if (second_.exchange(second, std::memory_order_relaxed) != second) {
       written_.store(0, std::memory_order_relaxed);
     }

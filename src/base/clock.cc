@@ -4,13 +4,15 @@
 #include <ctime>
 #include <limits>
 
+#include "base/seconds.h"
+
 namespace weir {
 namespace {
 
 std::int64_t read_ns(clockid_t id) {
   timespec t{};
   clock_gettime(id, &t);
-  return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+  return t.tv_sec * kNsPerSecond + t.tv_nsec;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/fixed_text.h"
+#include "base/seconds.h"
 #include "base/wide.h"
 #include "engine/compiled_policy.h"
 #include "engine/rate_limit_item.h"
@@ -13,7 +14,6 @@
 namespace weir::engine {
 namespace {
 
-constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 constexpr int kUnavailable = 503;
 constexpr int kForbidden = 403;
 constexpr std::uint64_t kUnavailableRetrySeconds = 1;  // the store is probed that often

@@ -1,11 +1,10 @@
 #include "engine/rate_limit_item.h"
 
+#include "base/seconds.h"
 #include "base/wide.h"
 
 namespace weir::engine {
 namespace {
-
-constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 
 std::uint64_t clamped(Wide value) {
   return value > kMaxItemInteger ? kMaxItemInteger : static_cast<std::uint64_t>(value);

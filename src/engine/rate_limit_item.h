@@ -41,10 +41,4 @@ void append_integer_parameter(Text& out, std::string_view key, std::uint64_t val
   out.add_number(std::min(value, kMaxItemInteger));
 }
 
-// Whole seconds, rounded up. REQUIRES: not negative.
-constexpr std::uint64_t ceil_seconds(Duration duration) {
-  const auto ns = static_cast<std::uint64_t>(duration.count());
-  return ns / 1'000'000'000 + (ns % 1'000'000'000 != 0 ? 1 : 0);
-}
-
 }  // namespace weir::engine

@@ -7,13 +7,13 @@
 
 #include "base/base64url.h"
 #include "base/json.h"
+#include "base/seconds.h"
 
 namespace weir::jwt {
 namespace {
 
 namespace json = boost::json;
 
-constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 constexpr double kLatestSecond = 9e9;  // in the year 2255; later is never
 
 Error bad(std::string message) {

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 
+#include "base/seconds.h"
 #include "base/trim.h"
 #include "limit/state.h"
 #include "wire/structured_fields.h"
@@ -16,9 +17,7 @@ namespace weir {
 namespace library {
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::uint64_t kMaxSeconds = 9'000'000'000;  // 285 years: fits in nanoseconds
-
 constexpr std::uint64_t kMaxCalls = std::numeric_limits<std::uint64_t>::max();
 
 bool same_name(std::string_view a, std::string_view b) {
@@ -122,7 +121,7 @@ class FollowerCore {
   void read(const HeaderLine& header, Instant now, Told& told) {
     if (same_name(header.name, "retry-after")) {
       if (const auto seconds = number(header.value, kMaxSeconds)) {
-        told.retry = Duration(static_cast<std::int64_t>(*seconds) * kSecond);
+        told.retry = Duration(static_cast<std::int64_t>(*seconds) * kNsPerSecond);
       } else if (const auto date = http_date(header.value)) {
         told.retry = until(*date, now);
       }
@@ -136,7 +135,7 @@ class FollowerCore {
       // A count of seconds from now, or, where that would be decades, a moment.
       constexpr std::uint64_t kDecades = 1'000'000'000;
       const auto value = static_cast<std::int64_t>(*seconds);
-      told.reset = *seconds < kDecades ? Duration(value * kSecond) : until(value, now);
+      told.reset = *seconds < kDecades ? Duration(value * kNsPerSecond) : until(value, now);
     }
   }
 
@@ -152,7 +151,7 @@ class FollowerCore {
       const bool timed = time != nullptr && time->kind == Kind::kInteger && time->integer >= 0;
       const auto seconds = timed ? std::min(static_cast<std::uint64_t>(time->integer), kMaxSeconds)
                                  : std::uint64_t{0};
-      const Duration reset(static_cast<std::int64_t>(seconds) * kSecond);
+      const Duration reset(static_cast<std::int64_t>(seconds) * kNsPerSecond);
       const auto count = static_cast<std::uint64_t>(left->integer);
       if (told.by_standard && (count > *told.remaining ||
                                (count == *told.remaining && reset <= told.reset.value_or(reset)))) {
@@ -167,7 +166,7 @@ class FollowerCore {
   static Duration until(std::int64_t unix_seconds, Instant now) {
     constexpr auto kMax = static_cast<std::int64_t>(kMaxSeconds);
     const std::int64_t moment =
-        limit::within_reach(std::clamp(unix_seconds, -kMax, kMax) * kSecond);
+        limit::within_reach(std::clamp(unix_seconds, -kMax, kMax) * kNsPerSecond);
     return Duration(std::max<std::int64_t>(moment - limit::within_reach(now.wall_ns), 0));
   }
 

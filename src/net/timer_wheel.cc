@@ -6,6 +6,8 @@
 #include <bit>
 #include <utility>
 
+#include "base/seconds.h"
+
 namespace weir::net {
 
 Deadline::Deadline(TimerWheel& wheel, std::function<void()> fire)
@@ -27,7 +29,7 @@ std::int64_t TimerWheel::now_ns() const {
   if (fixed_now_ns_) return *fixed_now_ns_;
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-  return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
+  return now.tv_sec * kNsPerSecond + now.tv_nsec;
 }
 
 void TimerWheel::attach(Executor executor) {

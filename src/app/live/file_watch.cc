@@ -9,6 +9,8 @@
 #include <set>
 #include <utility>
 
+#include "base/seconds.h"
+
 namespace weir::app {
 namespace {
 
@@ -70,7 +72,7 @@ std::optional<FileWatch::Looks> FileWatch::look() const {
   struct stat about {};
   if (stat(path_.c_str(), &about) != 0) return std::nullopt;
   return Looks{about.st_dev, about.st_ino, about.st_size,
-               about.st_mtim.tv_sec * std::int64_t{1'000'000'000} + about.st_mtim.tv_nsec};
+               about.st_mtim.tv_sec * kNsPerSecond + about.st_mtim.tv_nsec};
 }
 
 // A folder that was made anew needs a new watch: adding one that stands changes nothing.

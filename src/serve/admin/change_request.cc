@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "base/json.h"
+#include "base/seconds.h"
 #include "policy/scalar.h"
 #include "wire/http1/query.h"
 
@@ -14,7 +15,6 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 constexpr std::int64_t kLatest = 9'000'000'000;  // Unix seconds whose nanoseconds 64 bits hold
 
 Error bad_field(std::string_view field, std::string_view what) {

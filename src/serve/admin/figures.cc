@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "base/seconds.h"
 #include "engine/compiled_policy.h"
 #include "policy/format.h"
 
 namespace weir::admin {
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::size_t kPointsAMinute = 60 / Figures::kPointSeconds;
 
 double per_second(std::uint64_t before, std::uint64_t now, double seconds) {
@@ -41,7 +41,7 @@ std::string name_of(const engine::DeniedKey& key) {
 void Figures::tick(Instant now) {
   snapshot_ = metrics::Snapshot();
   ++ticks_;
-  const std::int64_t unix_s = now.wall_ns / kSecond;
+  const std::int64_t unix_s = now.wall_ns / kNsPerSecond;
   if (minute_ != unix_s / 60) {
     // The ring's place of a minute that begins, and of those in which nobody looked, starts empty.
     const std::int64_t skipped = std::clamp<std::int64_t>(unix_s / 60 - minute_, 1, kMinutes);
@@ -136,7 +136,7 @@ void Figures::follow(Track& track, const LimitSums& now) {
 
 double Figures::span_s() const {
   if (recent_.size() < 2) return 0;
-  return static_cast<double>(recent_.back().at_ns - recent_.front().at_ns) / kSecond;
+  return static_cast<double>(recent_.back().at_ns - recent_.front().at_ns) / kNsPerSecond;
 }
 
 const Figures::LimitSums& Figures::newest(const Track& track) const {
@@ -211,9 +211,9 @@ void Figures::work_out_keys() {
 
 void Figures::add_point(Instant now) {
   const Sums& end = recent_.back();
-  const double seconds = static_cast<double>(end.at_ns - at_point_.at_ns) / kSecond;
+  const double seconds = static_cast<double>(end.at_ns - at_point_.at_ns) / kNsPerSecond;
   Point point;
-  point.unix_s = now.wall_ns / kSecond;
+  point.unix_s = now.wall_ns / kNsPerSecond;
   point.allowed = static_cast<float>(per_second(at_point_.allowed, end.allowed, seconds));
   point.denied = static_cast<float>(per_second(at_point_.denied, end.denied, seconds));
   point.error = static_cast<float>(per_second(at_point_.error, end.error, seconds));

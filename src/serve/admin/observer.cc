@@ -1,11 +1,12 @@
 #include "serve/admin/observer.h"
 
+#include "base/seconds.h"
 #include "serve/http/problem.h"
 
 namespace weir::admin {
 namespace {
 
-constexpr std::int64_t kEveryNs = 1'000'000'000;
+constexpr std::int64_t kEveryNs = kNsPerSecond;
 
 }  // namespace
 

@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "base/seconds.h"
 #include "engine/answer.h"
 #include "serve/admin/change_request.h"
 #include "serve/http/problem.h"
@@ -273,7 +274,6 @@ void route(const Call& call) {
 }  // namespace
 
 std::string utc(std::int64_t unix_ns) {
-  constexpr std::int64_t kNsPerSecond = 1'000'000'000;
   const time_t seconds = unix_ns / kNsPerSecond;
   tm parts{};
   gmtime_r(&seconds, &parts);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/seconds.h"
 #include "engine/refusal_body.h"
 #include "engine/request_view.h"
 #include "serve/gateway/cors.h"
@@ -222,7 +223,7 @@ bool Session::rest_can_be_read_past() const {
 // Answers in place of an upstream; then comes the next request, or the end of the connection.
 void Session::answer(const LocalAnswer& wanted) {
   LocalAnswer local = wanted;
-  local.unix_seconds = worker_.clock.now().wall_ns / 1'000'000'000;
+  local.unix_seconds = worker_.clock.now().wall_ns / kNsPerSecond;
   local.rate_headers = exchange_.rate_headers();
   local.own_headers = own_headers_;
   local.to_head = traits_.to_head;

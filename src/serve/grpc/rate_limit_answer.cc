@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/seconds.h"
 #include "engine/answer.h"
 #include "engine/naming.h"
 #include "engine/refusal_body.h"
@@ -18,11 +19,6 @@ constexpr std::uint32_t kMax = std::numeric_limits<std::uint32_t>::max();
 
 std::uint32_t narrow(std::uint64_t count) {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(count, kMax));
-}
-
-std::uint64_t ceil_seconds(Duration duration) {
-  const std::int64_t ns = duration.count();
-  return static_cast<std::uint64_t>(ns / 1'000'000'000 + (ns % 1'000'000'000 != 0));
 }
 
 void set_numbers(DescriptorStatus& status, const Verdict& verdict, std::uint64_t given_back) {

@@ -4,14 +4,15 @@
 #include <limits>
 #include <optional>
 
+#include "base/seconds.h"
+
 namespace weir::resp {
 namespace {
 
 constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 
-std::int64_t ceil_seconds(Duration duration) {
-  return duration.count() / kNsPerSecond + (duration.count() % kNsPerSecond != 0);
+std::int64_t whole_seconds(Duration duration) {
+  return static_cast<std::int64_t>(ceil_seconds(duration));
 }
 
 // Digits alone, and so few that no number of them overflows; -1: something else.
@@ -85,7 +86,7 @@ Throttle make(std::string_view key, const Raw& raw, std::uint64_t burst) {
 }
 
 std::int64_t retry_seconds(const Verdict& verdict) {
-  return verdict.outcome == Outcome::kDenied ? ceil_seconds(verdict.retry_after) : -1;
+  return verdict.outcome == Outcome::kDenied ? whole_seconds(verdict.retry_after) : -1;
 }
 
 }  // namespace
@@ -106,12 +107,12 @@ Result<Throttle> read_throttle(std::span<const std::string_view> arguments) {
 FiveIntegers cl_throttle_reply(const Verdict& verdict) {
   return {verdict.allowed() ? 0 : 1, static_cast<std::int64_t>(verdict.quota),
           static_cast<std::int64_t>(verdict.remaining), retry_seconds(verdict),
-          ceil_seconds(verdict.reset_after)};
+          whole_seconds(verdict.reset_after)};
 }
 
 FiveIntegers throttle_reply(const Verdict& verdict) {
   return {verdict.allowed() ? 1 : 0, static_cast<std::int64_t>(verdict.quota),
-          static_cast<std::int64_t>(verdict.remaining), ceil_seconds(verdict.reset_after),
+          static_cast<std::int64_t>(verdict.remaining), whole_seconds(verdict.reset_after),
           verdict.allowed() ? 0 : retry_seconds(verdict)};
 }
 
