@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "app/top.h"
+#include "base/hex.h"
 #include "base/json.h"
 #include "policy/scalar.h"
 #include "tools/admin_client.h"
@@ -81,16 +82,15 @@ Result<AdminAnswer> call_admin(const AdminOptions& options, std::string_view met
 
 // `text` as one part of a path or query.
 std::string path_part(std::string_view text) {
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
   std::string out;
   for (const char c : text) {
     const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                        c == '-' || c == '_' || c == '.' || c == '~';
-    const auto byte = static_cast<unsigned char>(c);
     if (plain) {
       out += c;
     } else {
-      out += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
+      out += '%';
+      append_hex_byte(out, c, kUpperHexDigits);
     }
   }
   return out;

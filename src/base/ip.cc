@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/decimal.h"
+#include "base/hex.h"
 
 namespace weir {
 namespace {
@@ -18,13 +19,6 @@ bool is_digit(char c) {
 }
 bool is_alnum(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-int hex_value(char c) {
-  if (is_digit(c)) return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
 }
 
 // A decimal number without sign or leading zeros, at most `max`.

@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "base/hex.h"
 #include "base/utf8.h"
 
 namespace weir {
@@ -151,7 +152,6 @@ Result<json::value> parse_json(std::string_view text) {
 }
 
 void append_json_string(std::string& out, std::string_view text) {
-  constexpr char kHex[] = "0123456789abcdef";
   out += '"';
   std::size_t i = 0;
   while (i < text.size()) {
@@ -164,8 +164,7 @@ void append_json_string(std::string& out, std::string_view text) {
       out += text[i];
     } else if (c < 0x20) {
       out += "\\u00";
-      out += kHex[c >> 4];
-      out += kHex[c & 15];
+      append_hex_byte(out, text[i]);
     } else {
       out.append(text, i, length);
     }

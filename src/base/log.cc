@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <mutex>
 
+#include "base/hex.h"
 #include "base/json.h"
 #include "base/line_file.h"
 #include "base/metrics.h"
@@ -57,12 +58,9 @@ spdlog::level::level_enum to_spdlog(Level level) {
 }
 
 void append_bytes_in_hex(std::string& out, std::string_view bytes) {
-  constexpr char kHex[] = "0123456789abcdef";
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
+  for (const char byte : bytes) {
     out += "\\x";
-    out += kHex[byte >> 4];
-    out += kHex[byte & 15];
+    append_hex_byte(out, byte);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/hex.h"
 #include "base/siphash.h"
 #include "base/utf8.h"
 
@@ -11,7 +12,6 @@ namespace weir::metrics {
 namespace {
 
 constexpr std::size_t kMaxValueBytes = 256;
-constexpr char kHex[] = "0123456789abcdef";
 
 void append_number(std::string& out, double value) {
   if (std::isinf(value)) {
@@ -40,9 +40,8 @@ void append_bound(std::string& out, double value, Format format) {
 void append_hash(std::string& out, std::string_view value) {
   SipHash hasher(SipKey{});
   hasher.add(value);
-  const std::uint64_t hash = hasher.finish().high;
   out += "...";
-  for (int shift = 60; shift >= 0; shift -= 4) out += kHex[(hash >> shift) & 15];
+  append_hex(out, hasher.finish().high);
 }
 
 void append_label_value(std::string& out, std::string_view value) {
@@ -52,8 +51,7 @@ void append_label_value(std::string& out, std::string_view value) {
     const char c = value[i];
     if (length == 0) {
       out += "\\\\x";
-      out += kHex[static_cast<unsigned char>(c) >> 4];
-      out += kHex[static_cast<unsigned char>(c) & 15];
+      append_hex_byte(out, c);
     } else if (c == '\\') {
       out += "\\\\";
     } else if (c == '"') {

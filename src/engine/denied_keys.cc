@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/hex.h"
 #include "base/siphash.h"
 #include "engine/key.h"
 
@@ -10,11 +11,6 @@ namespace {
 
 constexpr std::size_t kMaxShown = 128;
 constexpr std::uint32_t kMaxStride = 1024;
-
-void append_hex(std::string& out, std::uint64_t value) {
-  constexpr char kHex[] = "0123456789abcdef";
-  for (int shift = 60; shift >= 0; shift -= 4) out += kHex[(value >> shift) & 15];
-}
 
 // How this thread goes about the refusals of the running second.
 struct Pace {

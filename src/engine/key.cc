@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/decimal.h"
+#include "base/hex.h"
 #include "policy/path.h"
 
 namespace weir::engine {
@@ -57,7 +58,6 @@ std::string_view take_netstring(std::string_view& text) {
 }  // namespace
 
 void append_printable(std::string& out, std::string_view text) {
-  constexpr char kHex[] = "0123456789abcdef";
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte >= 0x20 && byte < 0x7f) {
@@ -65,8 +65,7 @@ void append_printable(std::string& out, std::string_view text) {
       out += c;
     } else {
       out += "\\x";
-      out += kHex[byte >> 4];
-      out += kHex[byte & 15];
+      append_hex_byte(out, c);
     }
   }
 }

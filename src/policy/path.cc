@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/hex.h"
 #include "base/ip.h"
 
 namespace weir::policy {
@@ -33,22 +34,13 @@ std::uint8_t class_of(char c) {
   return kClasses[static_cast<unsigned char>(c)];
 }
 
-int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
-void append_escaped(std::string& out, unsigned byte) {
-  constexpr char kHex[] = "0123456789ABCDEF";
+void append_escaped(std::string& out, char byte) {
   out += '%';
-  out += kHex[byte >> 4];
-  out += kHex[byte & 15];
+  append_hex_byte(out, byte, kUpperHexDigits);
 }
 
 Error invalid(std::string message) {
@@ -82,7 +74,7 @@ Result<bool> append_unescaped(std::string_view path, bool keep_encoded_slash, st
       if (c == '/' || class_of(c) != 0) {
         out += c;
       } else {
-        append_escaped(out, static_cast<unsigned char>(c));
+        append_escaped(out, c);
       }
       continue;
     }

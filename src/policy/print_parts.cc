@@ -1,5 +1,6 @@
 #include "policy/print_parts.h"
 
+#include "base/hex.h"
 #include "policy/format.h"
 #include "policy/value_list.h"
 
@@ -8,7 +9,6 @@ namespace {
 
 // In values, but not in keys, ${ is escaped.
 std::string quoted(std::string_view value, bool is_key) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
   std::string out = "\"";
   for (std::size_t i = 0; i < value.size(); ++i) {
     const char c = value[i];
@@ -16,7 +16,8 @@ std::string quoted(std::string_view value, bool is_key) {
     if (c == '"' || c == '\\') {
       out += {'\\', c};
     } else if (byte < 0x20 || byte == 0x7F) {
-      out += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
+      out += "\\x";
+      append_hex_byte(out, c);
     } else {
       if (!is_key && c == '$' && i + 1 < value.size() && value[i + 1] == '{') out += '$';
       out += c;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/hex.h"
 #include "wire/http1/characters.h"
 #include "wire/websocket/utf8.h"
 
@@ -236,8 +237,7 @@ bool Parser::display_string(Value& out) {
       continue;
     }
     if (rest_.size() < 2 || !is_lower_hex(rest_[0]) || !is_lower_hex(rest_[1])) return false;
-    out.text.push_back(
-        static_cast<char>(http1::hex_value(rest_[0]) << 4 | http1::hex_value(rest_[1])));
+    out.text.push_back(static_cast<char>(hex_value(rest_[0]) << 4 | hex_value(rest_[1])));
     rest_.remove_prefix(2);
   }
   return false;

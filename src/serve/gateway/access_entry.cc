@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/hex.h"
 #include "base/json.h"
+#include "base/seconds.h"
 #include "engine/answer.h"
 #include "wire/http1/trace_context.h"
 
@@ -14,11 +16,9 @@ namespace {
 
 constexpr std::size_t kMaxTarget = 2048;
 constexpr std::size_t kMaxValue = 512;
-constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 
 // As nginx escapes: quotes, backslashes and what is not printable ASCII, as \xHH.
 void append_escaped(std::string& out, std::string_view text, bool blanks_too) {
-  constexpr char kHex[] = "0123456789ABCDEF";
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte > ' ' && byte < 0x7F && c != '"' && c != '\\') {
@@ -27,8 +27,7 @@ void append_escaped(std::string& out, std::string_view text, bool blanks_too) {
       out += c;
     } else {
       out += "\\x";
-      out += kHex[byte >> 4];
-      out += kHex[byte & 15];
+      append_hex_byte(out, c, kUpperHexDigits);
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/hex.h"
 
 namespace weir::gateway {
 namespace {
@@ -39,13 +40,8 @@ std::uint64_t RequestIds::next() {
 
 // The loop's half and the request's.
 void RequestIds::append_next(std::string& out) {
-  constexpr char kHex[] = "0123456789abcdef";
-  char text[32];
-  char* at = text;
-  for (const std::uint64_t half : {state_[0], next()}) {
-    for (int shift = 60; shift >= 0; shift -= 4) *at++ = kHex[half >> shift & 15];
-  }
-  out.append(text, sizeof text);
+  append_hex(out, state_[0]);
+  append_hex(out, next());
 }
 
 }  // namespace weir::gateway

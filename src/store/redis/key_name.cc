@@ -5,12 +5,11 @@
 #include <array>
 
 #include "base/check.h"
+#include "base/hex.h"
 #include "base/siphash.h"
 
 namespace weir::store::redis {
 namespace {
-
-constexpr std::string_view kHex = "0123456789abcdef";
 
 // Public and fixed, since all instances must agree: it spreads keys over slots, and guards nothing.
 constexpr SipKey kSlotKey{0x77656972'72656469, 0x736c6f74'00000001};
@@ -18,8 +17,7 @@ constexpr SipKey kSlotKey{0x77656972'72656469, 0x736c6f74'00000001};
 void append_tag(std::string& out, std::string_view key) {
   SipHash hash(kSlotKey);
   hash.add(key);
-  const std::uint64_t tag = hash.finish().low;
-  for (int shift = 60; shift >= 0; shift -= 4) out += kHex[(tag >> shift) & 15];
+  append_hex(out, hash.finish().low);
 }
 
 void append_counter(std::string& out, std::string_view counter) {
@@ -40,10 +38,7 @@ void append_digest(std::string& out, std::string_view key) {
   const int done = EVP_Digest(key.data(), key.size(), digest.data(), &size, EVP_sha256(), nullptr);
   WEIR_CHECK(done == 1, "every OpenSSL has SHA-256");
   out += '#';
-  for (unsigned int i = 0; i < size; ++i) {
-    out += kHex[digest[i] >> 4];
-    out += kHex[digest[i] & 15];
-  }
+  append_hex(out, std::span(digest.data(), size));
 }
 
 constexpr std::array<std::uint16_t, 256> make_crc_table() {

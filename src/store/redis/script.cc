@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/check.h"
+#include "base/hex.h"
 #include "redis_scripts.h"
 #include "wire/resp/writer.h"
 
@@ -17,10 +18,7 @@ std::string sha1_hex(std::string_view text) {
   const int done = EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha1(), nullptr);
   WEIR_CHECK(done == 1, "SHA-1 names scripts in every Redis, so OpenSSL must have it");
   std::string hex;
-  for (unsigned int i = 0; i < size; ++i) {
-    hex += "0123456789abcdef"[digest[i] >> 4];
-    hex += "0123456789abcdef"[digest[i] & 15];
-  }
+  append_hex(hex, std::span(digest.data(), size));
   return hex;
 }
 

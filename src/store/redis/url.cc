@@ -3,6 +3,8 @@
 #include <charconv>
 #include <optional>
 
+#include "base/hex.h"
+
 namespace weir::store::redis {
 namespace {
 
@@ -21,13 +23,6 @@ std::optional<Number> whole_number(std::string_view text, Number max) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value > max) return std::nullopt;
   return static_cast<Number>(value);
-}
-
-int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
 }
 
 std::optional<std::string> percent_decoded(std::string_view text) {

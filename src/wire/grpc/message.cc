@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "base/hex.h"
+
 namespace weir::grpc {
 namespace {
 
@@ -61,7 +63,6 @@ std::optional<Duration> parse_timeout(std::string_view text) {
 }
 
 std::string encode_status_message(std::string_view text) {
-  constexpr std::string_view kHex = "0123456789ABCDEF";
   std::string out;
   out.reserve(text.size());
   for (const char c : text) {
@@ -70,8 +71,7 @@ std::string encode_status_message(std::string_view text) {
       out.push_back(c);
     } else {
       out.push_back('%');
-      out.push_back(kHex[byte >> 4]);
-      out.push_back(kHex[byte & 15]);
+      append_hex_byte(out, c, kUpperHexDigits);
     }
   }
   return out;

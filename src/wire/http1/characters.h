@@ -87,9 +87,4 @@ inline bool equals_ignore_case(std::string_view a, std::string_view b) {
   return true;
 }
 
-inline int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  return to_lower(c) - 'a' + 10;
-}
-
 }  // namespace weir::http1

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/check.h"
+#include "base/hex.h"
 #include "wire/http1/characters.h"
 
 namespace weir::http1 {

@@ -1,5 +1,6 @@
 #include "wire/http1/query.h"
 
+#include "base/hex.h"
 #include "wire/http1/characters.h"
 
 namespace weir::http1 {
