@@ -116,16 +116,6 @@ void append_state_item(HeaderText& out, const Decision& decision, const LimitDec
   if (grows) append_integer_parameter(out, "t", ceil_seconds(verdict.next_after));
 }
 
-void append_json_name(Piece& out, const LimitDecision* named) {
-  if (named == nullptr) {
-    out += "null";
-    return;
-  }
-  out += '"';
-  out += named->name;
-  out += '"';
-}
-
 // "9.4"; see append_exact_seconds.
 template <typename Text>
 void add_exact_seconds(Text& out, Duration duration) {

@@ -89,6 +89,18 @@ bool is_rate_limit_header(std::string_view name);
 // REQUIRES: `id` needs no escapes.
 void append_check_json(const Decision& decision, std::string_view id, std::string& out);
 
+// Appends the limit's name as JSON, or null where the decision names none. No name needs an escape.
+template <typename Text>
+void append_json_name(Text& out, const LimitDecision* named) {
+  if (named == nullptr) {
+    out += "null";
+    return;
+  }
+  out += '"';
+  out += named->name;
+  out += '"';
+}
+
 // Appends seconds exactly: "9.4", "0", "0.000000001". REQUIRES: not negative.
 void append_exact_seconds(std::string& out, Duration duration);
 

@@ -60,15 +60,8 @@ Message message_of(const Decision& decision, std::optional<std::uint64_t> retry_
 
 // `"limit":"login","retry_after":5,"reason":"..."`: what both kinds of JSON say.
 void append_facts(Piece& out, const Decision& decision, std::optional<std::uint64_t> retry_after) {
-  const LimitDecision* named = decision.named_limit();
   out += "\"limit\":";
-  if (named == nullptr) {
-    out += "null";
-  } else {
-    out += '"';
-    out += named->name;
-    out += '"';
-  }
+  append_json_name(out, decision.named_limit());
   out += ",\"retry_after\":";
   retry_after ? out.add_number(*retry_after) : void(out += "null");
   const std::string_view reason = reason_of(decision);
