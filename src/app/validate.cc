@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <string>
+#include <vector>
 
 #include "app/listen_options.h"
 #include "app/store.h"
@@ -26,22 +28,26 @@ void print_findings(const policy::Loaded& loaded) {
 
 namespace {
 
+struct NumberedRoute {
+  engine::Matcher match;
+  const policy::UpstreamGroup& group;
+  std::size_t number;
+};
+
 // "goes to http://b:1, http://b:2 by route 2", where there are routes.
 std::string explain_route(const policy::Policy& policy, const engine::Attributes& attributes) {
   if (!policy.gateway || policy.gateway->routes.empty()) return "";
-  engine::RequestView request(attributes, policy.paths);
-  const policy::UpstreamGroup* group = &policy.gateway->upstream;
-  std::string by = " by no route";
-  for (std::size_t i = 0; i < policy.gateway->routes.size(); ++i) {
-    const policy::Route& route = policy.gateway->routes[i];
-    const engine::Matcher match(route.match, policy.paths);
-    if (!match.matches(request, engine::Readings::kAny)) continue;
-    group = &route.upstream;
-    by = " by route " + std::to_string(i + 1);
-    break;
+  std::vector<NumberedRoute> routes;
+  for (const policy::Route& route : policy.gateway->routes) {
+    routes.push_back(
+        {engine::Matcher(route.match, policy.paths), route.upstream, routes.size() + 1});
   }
-  if (group->servers.empty()) return "goes nowhere: 404, since it takes no route\n";
-  return "goes to " + describe(*group) + by + '\n';
+  engine::RequestView request(attributes, policy.paths);
+  const NumberedRoute* const taken = engine::first_match(routes, request);
+  const policy::UpstreamGroup& group = taken != nullptr ? taken->group : policy.gateway->upstream;
+  if (group.servers.empty()) return "goes nowhere: 404, since it takes no route\n";
+  const std::string by = taken != nullptr ? "route " + std::to_string(taken->number) : "no route";
+  return "goes to " + describe(group) + " by " + by + '\n';
 }
 
 // Checks one file and, where asked to, explains a request by it. The exit code.

@@ -44,4 +44,13 @@ class Matcher {
   std::vector<policy::Condition> conditions_;
 };
 
+// The first of `entries`, each with a Matcher `match`, that the request takes; null where none is.
+template <typename Entry>
+const Entry* first_match(const std::vector<Entry>& entries, RequestView& request) {
+  for (const Entry& entry : entries) {
+    if (entry.match.matches(request, Readings::kAny)) return &entry;
+  }
+  return nullptr;
+}
+
 }  // namespace weir::engine

@@ -34,10 +34,8 @@ UpstreamGroupPtr Upstreams::make_group(const policy::UpstreamGroup& written, Ser
 UpstreamGroupPtr Upstreams::find_route(const engine::Attributes& request,
                                        const policy::Paths& paths) const {
   engine::RequestView view(request, paths);
-  for (const Route& route : routes_) {
-    if (route.match.matches(view, engine::Readings::kAny)) return route.group;
-  }
-  return default_;
+  const Route* const route = engine::first_match(routes_, view);
+  return route != nullptr ? route->group : default_;
 }
 
 }  // namespace weir::gateway
