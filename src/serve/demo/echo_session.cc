@@ -109,17 +109,13 @@ void EchoSession::go_on() {
 // Writes what can be written now. False when the peer has to read first, or is gone.
 bool EchoSession::flush() {
   if (writing_) return false;
-  switch (net::write_out(*stream_, out_, sent_)) {
-    case net::Io::Status::kMoved:
-      return true;
-    case net::Io::Status::kWouldBlock:
-      writing_ = true;
-      stream_->wait_to_write();
-      return false;
-    case net::Io::Status::kEnded:
-    case net::Io::Status::kFailed:
-      end();
-      return false;
+  const net::Io::Status status = net::write_out(*stream_, out_, sent_);
+  if (status == net::Io::Status::kMoved) return true;
+  if (status == net::Io::Status::kWouldBlock) {
+    writing_ = true;
+    stream_->wait_to_write();
+  } else {
+    end();
   }
   return false;
 }

@@ -1,6 +1,7 @@
 #include "serve/http/session.h"
 
 #include "base/at_rest.h"
+#include "base/seconds.h"
 #include "net/write_out.h"
 #include "serve/http/problem.h"
 #include "wire/http1/date.h"
@@ -26,7 +27,7 @@ void append_first_lines(std::string& out, const Response& response,
   };
   static thread_local Lines known;
   std::optional<std::int64_t> second;
-  if (at) second = at->wall_ns / 1'000'000'000;
+  if (at) second = at->wall_ns / kNsPerSecond;
   if (known.status != response.status || known.second != second ||
       known.content_type != response.content_type) {
     known = {response.status, second, std::string(response.content_type), {}};
@@ -269,17 +270,9 @@ void Session::hand_over() {
 
 // Writes what can be written now. False when the peer has to read first, or is gone.
 bool Session::flush() {
-  switch (net::write_out(*stream_, out_, sent_)) {
-    case net::Io::Status::kMoved:
-      return true;
-    case net::Io::Status::kWouldBlock:
-      wait_to_write();
-      return false;
-    case net::Io::Status::kEnded:
-    case net::Io::Status::kFailed:
-      end();
-      return false;
-  }
+  const net::Io::Status status = net::write_out(*stream_, out_, sent_);
+  if (status == net::Io::Status::kMoved) return true;
+  status == net::Io::Status::kWouldBlock ? wait_to_write() : end();
   return false;
 }
 

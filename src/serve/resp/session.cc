@@ -131,17 +131,9 @@ void Session::on_reply(Replies::Place place) {
 
 // Writes what can be written now. False when the peer has to read first, or is gone.
 bool Session::flush() {
-  switch (net::write_out(*stream_, replies.ready(), sent_)) {
-    case net::Io::Status::kMoved:
-      return true;
-    case net::Io::Status::kWouldBlock:
-      wait_to_write();
-      return false;
-    case net::Io::Status::kEnded:
-    case net::Io::Status::kFailed:
-      end();
-      return false;
-  }
+  const net::Io::Status status = net::write_out(*stream_, replies.ready(), sent_);
+  if (status == net::Io::Status::kMoved) return true;
+  status == net::Io::Status::kWouldBlock ? wait_to_write() : end();
   return false;
 }
 
