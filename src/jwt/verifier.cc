@@ -3,14 +3,11 @@
 #include <jwt.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <limits>
 #include <utility>
 #include <vector>
 
+#include "base/text_file.h"
 #include "jwt/keys.h"
 
 namespace weir::jwt {
@@ -21,19 +18,6 @@ constexpr std::int64_t kLeewayNs = Verifier::kLeeway.count();
 
 Error bad(std::string message) {
   return {ErrorCode::kInvalid, std::move(message)};
-}
-
-Result<std::string> read_file(const std::string& path) {
-  std::error_code unknown;
-  if (!std::filesystem::is_regular_file(path, unknown)) return bad("is no file");
-  std::ifstream file(path, std::ios::binary);
-  std::string text(kMaxKeyFile + 1, '\0');
-  if (!file.read(text.data(), static_cast<std::streamsize>(text.size())) && !file.eof()) {
-    return Error{ErrorCode::kIo, "cannot be read: " + std::string(std::strerror(errno))};
-  }
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > kMaxKeyFile) return bad("is larger than 1 MiB");
-  return text;
 }
 
 // RFC 7518 section 3.2: a secret is at least as long as the hash.
@@ -64,9 +48,9 @@ Result<std::vector<Key>> load_keys(const policy::Jwt& settings) {
   const auto in_file = [&](const Error& error) {
     return Error{error.code, "identity.jwt: " + settings.keys + ": " + error.message};
   };
-  const auto text = read_file(settings.keys);
+  const auto text = read_text_file(settings.keys, kMaxKeyFile);
   if (!text) return in_file(text.error());
-  auto keys = read_keys(*text);
+  auto keys = read_keys(text->text);
   if (!keys) return in_file(keys.error());
   const auto right = check_keys(*keys, settings.algorithms);
   if (!right) return in_file(right.error());

@@ -285,12 +285,12 @@ TEST_F(VerifierTest, SaysWhatIsWrongWithAFileOfKeysAndNothingThatItHolds) {
   EXPECT_EQ(mistake_of("{", {"RS256"}), "it is no key set: not right JSON");
   std::filesystem::remove(settings_.keys);
   settings_.keys = folder_.path();
-  EXPECT_EQ(mistake_of("", {"RS256"}), "is no file");
+  EXPECT_EQ(mistake_of("", {"RS256"}), "is not a file but a folder or a device");
   settings_.keys = folder_ / "none";
   policy::Identity identity;
   identity.jwt = settings_;
   EXPECT_EQ(Verifier::open(identity).error().message,
-            "identity.jwt: " + settings_.keys + ": is no file");
+            "identity.jwt: " + settings_.keys + ": cannot be opened: No such file or directory");
 }
 
 TEST_F(VerifierTest, ReadsAKeySetsRsaAndEcKeysAsTheNumbersThatTheyAre) {

@@ -6,9 +6,9 @@
 #include <variant>
 
 #include "base/json.h"
+#include "base/text_file.h"
 #include "base/trim.h"
 #include "base/utf8.h"
-#include "policy/text_file.h"
 #include "policy/words.h"
 
 namespace weir::policy {

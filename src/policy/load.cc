@@ -2,10 +2,10 @@
 
 #include <utility>
 
+#include "base/text_file.h"
 #include "base/utf8.h"
 #include "policy/document.h"
 #include "policy/sections.h"
-#include "policy/text_file.h"
 #include "policy/warnings.h"
 #include "weir/result.h"
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/text_file.h"
 #include "policy/document.h"
-#include "policy/text_file.h"
 
 namespace weir::policy {
 namespace {

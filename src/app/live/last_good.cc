@@ -7,6 +7,8 @@
 #include "app/live/fingerprint.h"
 #include "app/live/replace_file.h"
 #include "base/log.h"
+#include "base/text_file.h"
+#include "policy/document.h"
 
 namespace weir::app {
 namespace {
@@ -32,10 +34,10 @@ LastGood::LastGood(std::string file, const std::string& place) : file_(std::move
 
 Result<policy::PolicyText> LastGood::read(const std::string& place) const {
   if (file_.empty()) return Error{ErrorCode::kNotFound, "no copy of it is kept"};
-  auto text = read_file(file_);
-  if (!text) return text.error();
+  auto text = read_text_file(file_, policy::kLargestFile);
+  if (!text) return Error{text.error().code, file_ + " " + text.error().message};
   const auto format = policy::format_of(place).value_or(policy::Format::kYaml);
-  return policy::PolicyText{place, std::move(*text), format, false};
+  return policy::PolicyText{place, std::move(text->text), format, false};
 }
 
 void LastGood::write(const std::string& text) const {

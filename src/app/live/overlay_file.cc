@@ -8,11 +8,14 @@
 #include "app/live/overlay_keeper.h"
 #include "app/live/replace_file.h"
 #include "base/json.h"
+#include "base/text_file.h"
 
 namespace weir::app {
 namespace {
 
 namespace json = boost::json;
+
+constexpr std::size_t kMaxFile = 64 << 20;
 
 class FileKeeper final : public OverlayKeeper {
  public:
@@ -22,10 +25,11 @@ class FileKeeper final : public OverlayKeeper {
 
   void load(Loaded done) override {
     if (file_.empty()) return done(entries_);
-    const auto text = read_file(file_);
+    const auto text = read_text_file(file_, kMaxFile);
     if (!text && text.error().code == ErrorCode::kNotFound) return done(entries_);
-    if (!text) return done(Error{ErrorCode::kIo, "admin.state: " + text.error().message});
-    const auto value = parse_json(*text);
+    if (!text)
+      return done(Error{ErrorCode::kIo, "admin.state: " + file_ + " " + text.error().message});
+    const auto value = parse_json(text->text);
     const json::object* object = value ? value->if_object() : nullptr;
     if (object == nullptr) {
       return done(Error{ErrorCode::kIo, "admin.state: " + file_ +
@@ -63,7 +67,12 @@ class FileKeeper final : public OverlayKeeper {
       for (const auto& [name, entry] : next) {
         object[overlay::to_text(name)] = *parse_json(overlay::to_text(entry));
       }
-      const Result<bool> replaced = replace_file(file_, json::serialize(object) + "\n");
+      const std::string text = json::serialize(object) + "\n";
+      if (text.size() > kMaxFile) {
+        return done(Error{ErrorCode::kExhausted,
+                          "the changes would take more than 64 MiB; take some of them back"});
+      }
+      const Result<bool> replaced = replace_file(file_, text);
       if (!replaced) return done(replaced);
     }
     entries_ = std::move(next);

@@ -12,8 +12,7 @@ namespace weir::app {
 namespace {
 
 Error io_error(const std::string& file, const std::string& what) {
-  const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo;
-  return Error{code, file + " " + what + ": " + strerror(errno)};
+  return Error{ErrorCode::kIo, file + " " + what + ": " + strerror(errno)};
 }
 
 Result<bool> write_all(int fd, std::string_view text, const std::string& file) {
@@ -39,20 +38,6 @@ Result<bool> replace_file(const std::string& file, std::string_view text) {
   }
   if (::rename(fresh.c_str(), file.c_str()) != 0) return io_error(file, "cannot be replaced");
   return true;
-}
-
-Result<std::string> read_file(const std::string& file) {
-  const FileDescriptor fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (fd.get() < 0) return io_error(file, "cannot be opened");
-  std::string text;
-  char buffer[64 * 1024];
-  while (true) {
-    const ssize_t n = ::read(fd.get(), buffer, sizeof buffer);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return io_error(file, "cannot be read");
-    if (n == 0) return text;
-    text.append(buffer, static_cast<std::size_t>(n));
-  }
 }
 
 }  // namespace weir::app

@@ -14,7 +14,4 @@ namespace weir::app {
 // With mode 0600. ERRORS: kIo, naming the file.
 Result<bool> replace_file(const std::string& file, std::string_view text);
 
-// ERRORS: kNotFound where there is none, kIo.
-Result<std::string> read_file(const std::string& file);
-
 }  // namespace weir::app

@@ -1,4 +1,4 @@
-#include "policy/text_file.h"
+#include "base/text_file.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -9,11 +9,12 @@
 
 #include "base/file_descriptor.h"
 
-namespace weir::policy {
+namespace weir {
 namespace {
 
 Error os_error(const std::string& doing) {
-  return Error{ErrorCode::kIo, doing + ": " + ::strerrordesc_np(errno)};
+  const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo;
+  return Error{code, doing + ": " + ::strerrordesc_np(errno)};
 }
 
 std::string size_of(std::size_t bytes) {
@@ -49,4 +50,4 @@ Result<TextFile> read_text_file(const std::string& path, std::size_t most) {
   }
 }
 
-}  // namespace weir::policy
+}  // namespace weir

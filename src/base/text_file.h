@@ -9,15 +9,15 @@
 
 #include "weir/result.h"
 
-namespace weir::policy {
+namespace weir {
 
 struct TextFile {
   std::string text;
   bool world_readable = false;  // every user of this machine can read it
 };
 
-// ERRORS: kIo, kInvalid for what is no file, kExhausted above `most` bytes. The message stands
-// behind the file's name: "cannot be opened: No such file or directory".
+// ERRORS: kNotFound where there is none, kIo, kInvalid for what is no file, kExhausted above `most`
+// bytes. The message stands behind the file's name: "cannot be opened: No such file or directory".
 Result<TextFile> read_text_file(const std::string& path, std::size_t most);
 
-}  // namespace weir::policy
+}  // namespace weir
