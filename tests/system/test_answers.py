@@ -6,7 +6,7 @@ import unittest
 
 import browser
 import harness
-from harness import Client, free_port, get, is_open, until
+from harness import Client, free_port, get, until
 
 PREFLIGHTS = 'exempt: [{ method: OPTIONS, header.access-control-request-method: "*" }]'
 

@@ -9,7 +9,7 @@ import subprocess
 import threading
 
 import harness
-from harness import PATIENCE, Client, free_port, get, until
+from harness import PATIENCE, Client, free_port, until
 
 SMUGGLED = b"GET /smuggled HTTP/1.1\r\nHost: h\r\n\r\n"
 

@@ -15,7 +15,7 @@ import time
 import unittest
 
 sys.path.insert(0, __file__.rsplit("/", 1)[0])
-from harness import PATIENCE, SystemTest, free_port, get, is_open, main, until  # noqa: E402
+from harness import PATIENCE, SystemTest, free_port, get, main, until  # noqa: E402
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 
