@@ -11,6 +11,7 @@
 #include <future>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "base/metrics.h"
 #include "engine/engine.h"
@@ -22,6 +23,9 @@
 namespace weir::gateway {
 
 using testing::RawClient;
+
+inline const std::string kGet = "GET /a HTTP/1.1\r\nHost: h\r\n\r\n";
+inline const std::string kOk = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 class GatewayTest : public ::testing::Test {
  protected:
@@ -79,6 +83,18 @@ class GatewayTest : public ::testing::Test {
     return RawClient(
         RawClient::Accepted{::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC)});
   }
+  struct Ends {
+    RawClient client;
+    RawClient upstream;
+  };
+  // An exchange that is under way: the request has reached the upstream, which has not answered.
+  Ends begun(const std::string& request = kGet) {
+    RawClient one = client();
+    one.send(request);
+    RawClient upstream = accept();
+    upstream.read_until("\r\n\r\n");
+    return {std::move(one), std::move(upstream)};
+  }
   // Whether no connection of the gateway's waits to be accepted.
   bool nobody_connects() {
     pollfd waiting{listener_.get(), POLLIN, 0};
@@ -119,9 +135,6 @@ inline void GatewayTest::make_patient(int listener) {
   const int flags = ::fcntl(listener, F_GETFL);
   ::fcntl(listener, F_SETFL, flags & ~O_NONBLOCK);
 }
-
-inline const std::string kGet = "GET /a HTTP/1.1\r\nHost: h\r\n\r\n";
-inline const std::string kOk = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 // The status of a response's first line.
 inline int status_of(const std::string& response) {

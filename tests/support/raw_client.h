@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace weir::testing {
 
@@ -37,6 +38,10 @@ class RawClient {
     connected_ = fd_ >= 0;
   }
   ~RawClient() { close(); }
+  RawClient(RawClient&& other) noexcept
+      : fd_(std::exchange(other.fd_, -1)),
+        connected_(other.connected_),
+        buffer_(std::move(other.buffer_)) {}
   RawClient(const RawClient&) = delete;
   RawClient& operator=(const RawClient&) = delete;
 

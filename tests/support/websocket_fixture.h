@@ -59,6 +59,15 @@ class WebSocketTest : public GatewayTest {
     return head;
   }
 
+  // Both ends of a WebSocket that is open.
+  Ends opened() {
+    RawClient one = client();
+    one.send(handshake());
+    RawClient upstream = accept();
+    open(one, upstream);
+    return {std::move(one), std::move(upstream)};
+  }
+
   static std::string from_client(Opcode opcode, std::string_view payload, bool fin = true) {
     std::string out;
     websocket::append_masked_frame(out, opcode, payload, kMask, fin);

@@ -53,10 +53,7 @@ class AccountTest : public GatewayTest {
 TEST_F(AccountTest, ACallInFlightHoldsItsPlaceUntilItsResponseHasEnded) {
   limit_flight(1);
   start();
-  RawClient one = client();
-  one.send(kGet);
-  RawClient upstream = accept();
-  upstream.read_until("\r\n\r\n");
+  auto [one, upstream] = begun();
   RawClient two = client();
   two.send(kGet);
   const std::string refused = two.read_response();
@@ -91,10 +88,7 @@ TEST_F(AccountTest, TheNextRequestOfAPipelineFindsThePlaceFree) {
 TEST_F(AccountTest, AClientThatGoesFreesItsPlace) {
   limit_flight(1);
   start();
-  RawClient one = client();
-  one.send(kGet);
-  RawClient upstream = accept();
-  upstream.read_until("\r\n\r\n");
+  auto [one, upstream] = begun();
   EXPECT_EQ(ask(), 429);
   one.reset();
   EXPECT_TRUE(gets_room());
@@ -130,10 +124,8 @@ TEST_F(AccountTest, AResponseThatIsCutShortFreesThePlace) {
 TEST_F(AccountTest, ATunnelHoldsItsPlaceUntilItEnds) {
   limit_flight(1);
   start();
-  RawClient one = client();
-  one.send("GET /ws HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
-  RawClient upstream = accept();
-  upstream.read_until("\r\n\r\n");
+  auto [one, upstream] =
+      begun("GET /ws HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
   upstream.send(
       "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n"
       "Upgrade: websocket\r\n\r\n");
@@ -178,10 +170,7 @@ TEST_F(AccountTest, ADelayThatIsGivenUpFreesThePlace) {
 TEST_F(AccountTest, AResponseThatTakesLongerThanTheTimeoutKeepsItsPlace) {
   limit_flight(1, seconds(2));
   start();
-  RawClient one = client();
-  one.send(kGet);
-  RawClient upstream = accept();
-  upstream.read_until("\r\n\r\n");
+  auto [one, upstream] = begun();
   const std::int64_t end = net::steady_ns() + Duration(milliseconds(4500)).count();
   while (net::steady_ns() < end) ASSERT_EQ(ask(), 429);
   upstream.send(kOk);

@@ -53,10 +53,7 @@ TEST_F(Fault, WhereOneUpstreamIsDownTheNextIsAsked) {
   policy_.gateway->upstream.servers.insert(policy_.gateway->upstream.servers.begin(),
                                            upstream("127.0.0.1", 1));
   start();
-  RawClient one = client();
-  one.send(kGet);
-  RawClient upstream = accept();
-  upstream.read_until("\r\n\r\n");
+  auto [one, upstream] = begun();
   upstream.send(kOk);
   EXPECT_EQ(status_of(one.read_response()), 200);
 }
@@ -75,10 +72,7 @@ TEST_F(Fault, AnUpstreamThatClosesWithoutAnAnswerIs502) {
 
 TEST_F(Fault, AnUpstreamThatSendsInterimResponsesWithoutEndIs502) {
   start();
-  RawClient one = client();
-  one.send(kGet);
-  RawClient upstream = accept();
-  upstream.read_until("\r\n\r\n");
+  auto [one, upstream] = begun();
   std::string storm;
   for (int i = 0; i < 129; ++i) storm += "HTTP/1.1 102 Processing\r\n\r\n";
   upstream.send(storm);
@@ -100,30 +94,21 @@ TEST_F(Fault, AnUpstreamThatClosesInsideItsHeadIs502) {
 
 TEST_F(Fault, AnUpstreamThatDoesNotSpeakHttpIs502) {
   start();
-  RawClient one = client();
-  one.send(kGet);
-  RawClient upstream = accept();
-  upstream.read_until("\r\n\r\n");
+  auto [one, upstream] = begun();
   upstream.send("SSH-2.0-OpenSSH\r\n");
   EXPECT_TRUE(says(one.read_response(), 502, "UPSTREAM_BAD_RESPONSE"));
 }
 
 TEST_F(Fault, AResponseWithTwoLengthsIs502) {
   start();
-  RawClient one = client();
-  one.send(kGet);
-  RawClient upstream = accept();
-  upstream.read_until("\r\n\r\n");
+  auto [one, upstream] = begun();
   upstream.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok!");
   EXPECT_TRUE(says(one.read_response(), 502, "UPSTREAM_BAD_RESPONSE"));
 }
 
 TEST_F(Fault, ASwitchOfProtocolsThatNobodyAskedForIs502) {
   start();
-  RawClient one = client();
-  one.send(kGet);
-  RawClient upstream = accept();
-  upstream.read_until("\r\n\r\n");
+  auto [one, upstream] = begun();
   upstream.send("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n");
   EXPECT_TRUE(says(one.read_response(), 502, "UPSTREAM_BAD_RESPONSE"));
 }
@@ -149,10 +134,7 @@ TEST_F(Fault, ABodyThatBreaksOffBreaksTheClientsConnectionOff) {
 
 TEST_F(Fault, AResetInABodyUntilCloseDoesNotLookLikeItsEnd) {
   start();
-  RawClient one = client();
-  one.send(kGet);
-  RawClient upstream = accept();
-  upstream.read_until("\r\n\r\n");
+  auto [one, upstream] = begun();
   upstream.send("HTTP/1.1 200 OK\r\n\r\nabc");
   one.read_until("abc\r\n");
   upstream.reset();
@@ -204,30 +186,21 @@ TEST_F(Fault, APostGoesOutOnAFreshConnectionWhenTheIdleOneIsClosed) {
 
 TEST_F(Fault, AClientThatLeavesTakesTheUpstreamsConnectionWithIt) {
   start();
-  RawClient one = client();
-  one.send(kGet);
-  RawClient upstream = accept();
-  upstream.read_until("\r\n\r\n");
+  auto [one, upstream] = begun();
   one.close();
   EXPECT_TRUE(upstream.at_end());
 }
 
 TEST_F(Fault, AClientThatLeavesInTheMiddleOfItsBodyTakesTheUpstreamsConnectionWithIt) {
   start();
-  RawClient one = client();
-  one.send("POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\nabc");
-  RawClient upstream = accept();
-  upstream.read_until("\r\n\r\n");
+  auto [one, upstream] = begun("POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\nabc");
   one.close();
   EXPECT_EQ(upstream.read_all(), "abc");
 }
 
 TEST_F(Fault, AClientThatLeavesInTheMiddleOfAStreamTakesTheUpstreamsConnectionWithIt) {
   start();
-  RawClient one = client();
-  one.send(kGet);
-  RawClient upstream = accept();
-  upstream.read_until("\r\n\r\n");
+  auto [one, upstream] = begun();
   upstream.send("HTTP/1.1 200 OK\r\n\r\ndata: 1\n\n");
   one.read_until("data: 1\n\n");
   one.close();
@@ -274,10 +247,7 @@ TEST_F(Fault, AnUpstreamThatDoesNotAnswerInTimeIs504) {
 TEST_F(Fault, AnUpstreamThatFallsSilentInItsBodyBreaksTheResponseOff) {
   policy_.gateway->timeouts.body = kSoon;
   start();
-  RawClient one = client();
-  one.send(kGet);
-  RawClient upstream = accept();
-  upstream.read_until("\r\n\r\n");
+  auto [one, upstream] = begun();
   upstream.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc");
   EXPECT_EQ(body_of(one.read_all()), "abc");
   EXPECT_TRUE(upstream.at_end());

@@ -9,10 +9,7 @@ class HalfClose : public GatewayTest {};
 
 TEST_F(HalfClose, AClientThatEndsItsSideWhileItWaitsIsTakenToBeGone) {
   start();
-  RawClient one = client();
-  one.send(kGet);
-  RawClient upstream = accept();
-  upstream.read_until("\r\n\r\n");
+  auto [one, upstream] = begun();
   one.finish_sending();
   EXPECT_TRUE(upstream.at_end()) << "the upstream is given up";
   EXPECT_TRUE(one.at_end());
@@ -33,10 +30,7 @@ TEST_F(HalfClose, AnUpstreamThatEndsItsSideWithItsAnswerHasAnsweredWhole) {
   start();
   for (const std::string& answer :
        {kOk, std::string("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nok")}) {
-    RawClient one = client();
-    one.send(kGet);
-    RawClient upstream = accept();
-    upstream.read_until("\r\n\r\n");
+    auto [one, upstream] = begun();
     upstream.send(answer);
     upstream.finish_sending();
     const std::string got = one.read_until("ok");

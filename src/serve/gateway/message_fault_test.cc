@@ -10,10 +10,7 @@ class MessageFaults : public WebSocketTest {
  protected:
   // What both ends are told after the client has sent these bytes.
   void expect_close(const std::string& bytes, unsigned code) {
-    RawClient one = client();
-    one.send(handshake());
-    RawClient upstream = accept();
-    open(one, upstream);
+    auto [one, upstream] = opened();
     one.send(bytes);
     const Frame told = at_client(one);
     ASSERT_EQ(told.opcode, Opcode::kClose) << told;
@@ -51,10 +48,7 @@ TEST_F(MessageFaults, OfTheUpstreamEndTheConnectionToo) {
   start();
   for (const std::string& wrong : {std::string("\x81\x80"), std::string("\xc1\x01"),
                                    from_server(Opcode::kContinuation, "x")}) {
-    RawClient one = client();
-    one.send(handshake());
-    RawClient upstream = accept();
-    open(one, upstream);
+    auto [one, upstream] = opened();
     upstream.send(from_server(Opcode::kText, "before") + wrong);
     EXPECT_EQ(at_client(one), sent("before"));
     EXPECT_EQ(at_client(one).payload.substr(0, 2), closing(1014).payload);
@@ -66,10 +60,7 @@ TEST_F(MessageFaults, OfTheUpstreamEndTheConnectionToo) {
 TEST_F(MessageFaults, ACloseFrameWaitsForTheEndOfAFrame) {
   limit_queries(5);
   start();
-  RawClient one = client();
-  one.send(handshake());
-  RawClient upstream = accept();
-  open(one, upstream);
+  auto [one, upstream] = opened();
   const std::string frame = from_server(Opcode::kText, "a frame in pieces", false);
   upstream.send(frame.substr(0, 7));
   EXPECT_EQ(one.read_exactly(7), frame.substr(0, 7));
@@ -85,10 +76,7 @@ TEST_F(MessageFaults, WhatCannotBeReadIsRefused) {
   limit_queries(5);
   policy_.websocket.max_inspect = 1024;
   start();
-  RawClient one = client();
-  one.send(handshake());
-  RawClient upstream = accept();
-  open(one, upstream);
+  auto [one, upstream] = opened();
   const auto unreadable = [](const char* why) {
     return sent(std::string(R"({"type":"error","code":"UNREADABLE_MESSAGE","request_id":null,)") +
                 R"("message":")" + why + R"(","retry_after":null})");
@@ -130,10 +118,7 @@ TEST_F(MessageFaults, WhatCannotBeReadPassesWhereThePolicySaysSoUnlessAnyKindIsL
   policy_.websocket.max_inspect = 1024;
   policy_.websocket.unreadable = policy::Unreadable::kPass;
   start();
-  RawClient one = client();
-  one.send(handshake());
-  RawClient upstream = accept();
-  open(one, upstream);
+  auto [one, upstream] = opened();
   one.send(from_client(Opcode::kBinary, "\xff\xfe audio"));
   EXPECT_EQ(at_upstream(upstream), (Frame{Opcode::kBinary, true, "\xff\xfe audio"}));
   std::string big(3'000'000, 'a');
@@ -157,10 +142,7 @@ TEST_F(MessageFaults, WhatCannotBeReadPassesWhereThePolicySaysSoUnlessAnyKindIsL
 TEST_F(MessageFaults, ClosesPassBothWaysAsTheyAre) {
   limit_queries(5);
   start();
-  RawClient one = client();
-  one.send(handshake());
-  RawClient upstream = accept();
-  open(one, upstream);
+  auto [one, upstream] = opened();
   one.send(from_client(Opcode::kClose, closing(4001, "bye").payload) + query(1));
   EXPECT_EQ(at_upstream(upstream), closing(4001, "bye"));
   upstream.send(from_server(Opcode::kText, "last") +
@@ -176,10 +158,7 @@ TEST_F(MessageFaults, ClosesPassBothWaysAsTheyAre) {
 TEST_F(MessageFaults, TheEndOfOneSideIsPassedOnWhileTheOtherSpeaks) {
   limit_queries(5);
   start();
-  RawClient one = client();
-  one.send(handshake());
-  RawClient upstream = accept();
-  open(one, upstream);
+  auto [one, upstream] = opened();
   one.send(query(1) + query(2).substr(0, 9));
   one.finish_sending();
   EXPECT_EQ(at_upstream(upstream), sent(R"({"type":"query","request_id":1})"));
@@ -193,10 +172,7 @@ TEST_F(MessageFaults, TheEndOfOneSideIsPassedOnWhileTheOtherSpeaks) {
 TEST_F(MessageFaults, AnUpstreamThatGoesTakesTheClientWithIt) {
   limit_queries(5);
   start();
-  RawClient one = client();
-  one.send(handshake());
-  RawClient upstream = accept();
-  open(one, upstream);
+  auto [one, upstream] = opened();
   upstream.send(from_server(Opcode::kText, "cut").substr(0, 4));
   upstream.finish_sending();
   EXPECT_EQ(one.read_exactly(4), from_server(Opcode::kText, "cut").substr(0, 4));

@@ -16,10 +16,7 @@ using Messages = WebSocketTest;
 TEST_F(Messages, RefusesWhatIsOverTheLimitAndKeepsTheOrderOfTheRest) {
   limit_queries(2);
   start();
-  RawClient one = client();
-  one.send(handshake());
-  RawClient upstream = accept();
-  open(one, upstream);
+  auto [one, upstream] = opened();
   one.send(query(1) + text(R"({"type":"ping"})") + query(2) + query(3) +
            from_client(Opcode::kPing, "p") + text(R"({"type":"interrupt"})") + query(4));
   EXPECT_EQ(at_upstream(upstream), sent(R"({"type":"query","request_id":1})"));
@@ -39,10 +36,7 @@ TEST_F(Messages, AnAnswerWaitsForTheEndOfAFragmentedMessage) {
   limit_queries(0);
   policy_.limits[0].numbers = {TokenBucket{Rate{1, std::chrono::hours(5)}, 1}};
   start();
-  RawClient one = client();
-  one.send(handshake());
-  RawClient upstream = accept();
-  open(one, upstream);
+  auto [one, upstream] = opened();
   upstream.send(from_server(Opcode::kText, "one ", false));
   EXPECT_EQ(at_client(one), (Frame{Opcode::kText, false, "one "}));
   one.send(query(1) + query(2));
@@ -82,10 +76,7 @@ TEST_F(Messages, AFragmentedMessageIsReadWholeAndControlFramesOvertakeIt) {
 TEST_F(Messages, BytesMayArriveOneByOneOnEitherSide) {
   limit_queries(1);
   start();
-  RawClient one = client();
-  one.send(handshake());
-  RawClient upstream = accept();
-  open(one, upstream);
+  auto [one, upstream] = opened();
   for (const char byte : query(1) + query(2)) one.send(std::string(1, byte));
   EXPECT_EQ(at_upstream(upstream), sent(R"({"type":"query","request_id":1})"));
   EXPECT_EQ(at_client(one), refused(2));
@@ -96,10 +87,7 @@ TEST_F(Messages, BytesMayArriveOneByOneOnEitherSide) {
 TEST_F(Messages, BinaryMessagesAreReadTooAndStayBinary) {
   limit_queries(1);
   start();
-  RawClient one = client();
-  one.send(handshake());
-  RawClient upstream = accept();
-  open(one, upstream);
+  auto [one, upstream] = opened();
   const std::string payload = R"({"type":"query","request_id":5})";
   one.send(from_client(Opcode::kBinary, payload) + from_client(Opcode::kBinary, payload));
   EXPECT_EQ(at_upstream(upstream), (Frame{Opcode::kBinary, true, payload}));
@@ -111,11 +99,9 @@ TEST_F(Messages, CountByWhatTheHandshakeSaid) {
   start();
   for (const char* room : {"a", "b"}) {
     for (const bool first : {true, false}) {
-      RawClient one = client();
-      one.send("GET /ws?user=%4a HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nX-Room: " +
-               std::string(room) + "\r\nConnection: Upgrade\r\nX-Room: 2\r\n\r\n");
-      RawClient upstream = accept();
-      upstream.read_until("\r\n\r\n");
+      auto [one, upstream] =
+          begun("GET /ws?user=%4a HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nX-Room: " +
+                std::string(room) + "\r\nConnection: Upgrade\r\nX-Room: 2\r\n\r\n");
       upstream.send(switched());
       one.read_until("\r\n\r\n");
       one.send(query(1));
@@ -131,10 +117,7 @@ TEST_F(Messages, CountByWhatTheHandshakeSaid) {
 TEST_F(Messages, AreLimitedFromTheFirstByteBehindTheHandshake) {
   limit_queries(1);
   start();
-  RawClient one = client();
-  one.send(handshake() + query(1) + query(2));
-  RawClient upstream = accept();
-  upstream.read_until("\r\n\r\n");
+  auto [one, upstream] = begun(handshake() + query(1) + query(2));
   upstream.send(switched() + from_server(Opcode::kText, "hello"));
   one.read_until("\r\n\r\n");
   EXPECT_EQ(at_upstream(upstream), sent(R"({"type":"query","request_id":1})"));
@@ -173,10 +156,7 @@ TEST_F(Messages, AnUpstreamThatAgreesOnWhatWasNotOfferedIs502) {
   start();
   for (const char* wrong :
        {"Upgrade: websocket\r\nSec-WebSocket-Extensions: x\r\n", "Upgrade: something\r\n"}) {
-    RawClient one = client();
-    one.send(handshake());
-    RawClient upstream = accept();
-    upstream.read_until("\r\n\r\n");
+    auto [one, upstream] = begun(handshake());
     upstream.send("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n" +
                   std::string(wrong) + "\r\n");
     EXPECT_EQ(status_of(one.read_response()), 502) << wrong;
@@ -187,10 +167,7 @@ TEST_F(Messages, TheConnectionIsClosedAfterSoManyRefusalsInARow) {
   limit_queries(1);
   policy_.websocket.close_after = 2;
   start();
-  RawClient one = client();
-  one.send(handshake());
-  RawClient upstream = accept();
-  open(one, upstream);
+  auto [one, upstream] = opened();
   one.send(query(1) + query(2) + text(R"({"type":"ping"})") + query(3) + query(4));
   EXPECT_EQ(at_client(one), refused(2));
   EXPECT_EQ(at_client(one), refused(3));
@@ -206,10 +183,7 @@ TEST_F(Messages, AHeldMessageGoesOnAfterItsDelayAndControlFramesOvertakeIt) {
   policy::Limit& limit = limit_queries(1);
   limit.numbers = {LeakyBucket{Rate{1, std::chrono::milliseconds(300)}, 2}};
   start();
-  RawClient one = client();
-  one.send(handshake());
-  RawClient upstream = accept();
-  open(one, upstream);
+  auto [one, upstream] = opened();
   one.send(query(1) + query(2) + from_client(Opcode::kPing, "fast") +
            text(R"({"type":"interrupt"})") + query(3));
   EXPECT_EQ(at_upstream(upstream), sent(R"({"type":"query","request_id":1})"));
@@ -222,10 +196,7 @@ TEST_F(Messages, AHeldMessageGoesOnAfterItsDelayAndControlFramesOvertakeIt) {
 TEST_F(Messages, AnotherPolicyHoldsForTheNextMessageOfAnOpenConnection) {
   limit_queries(1);
   start();
-  RawClient one = client();
-  one.send(handshake());
-  RawClient upstream = accept();
-  open(one, upstream);
+  auto [one, upstream] = opened();
   one.send(query(1) + query(2));
   EXPECT_EQ(at_client(one), refused(2));
   policy::Policy other = policy_;
@@ -245,10 +216,7 @@ TEST_F(Messages, AnotherPolicyHoldsForTheNextMessageOfAnOpenConnection) {
 TEST_F(Messages, AClientThatDoesNotReadItsRefusalsIsHeldBack) {
   limit_queries(1);
   start();
-  RawClient one = client();
-  one.send(handshake());
-  RawClient upstream = accept();
-  open(one, upstream);
+  auto [one, upstream] = opened();
   std::string many;
   for (int i = 0; i < 1000; ++i) many += query(i);
   std::size_t taken = 0;
@@ -321,10 +289,7 @@ class LateMessages : public WebSocketTest {
 TEST_F(LateMessages, WaitForTheStoreInOrderWhilePingsPass) {
   limit_queries(1);
   start(late_engine_);
-  RawClient one = client();
-  one.send(handshake());
-  RawClient upstream = accept();
-  open(one, upstream);
+  auto [one, upstream] = opened();
   one.send(query(1) + from_client(Opcode::kPing, "a") + from_client(Opcode::kPong, "b") + query(2) +
            text(R"({"type":"interrupt"})") + from_client(Opcode::kClose, closing(1000).payload));
   EXPECT_EQ(at_upstream(upstream), (Frame{Opcode::kPing, true, "a"}));
@@ -341,10 +306,7 @@ TEST_F(LateMessages, AFailedStoreRefusesOrLetsPassAsTold) {
   limit_queries(1).on_error = policy::OnError::kDeny;
   start(late_engine_);
   late_.fail();
-  RawClient one = client();
-  one.send(handshake());
-  RawClient upstream = accept();
-  open(one, upstream);
+  auto [one, upstream] = opened();
   one.send(query(1));
   answer_one();
   EXPECT_EQ(at_client(one),
@@ -362,20 +324,14 @@ TEST_F(LateMessages, AnAnswerThatComesAfterTheEndHurtsNobody) {
   limit_queries(1);
   start(late_engine_);
   {
-    RawClient one = client();
-    one.send(handshake());
-    RawClient upstream = accept();
-    open(one, upstream);
+    auto [one, upstream] = opened();
     one.send(query(1) + from_client(Opcode::kPing, "asked"));
     EXPECT_EQ(at_upstream(upstream).payload, "asked");
     one.reset();
     EXPECT_TRUE(upstream.at_end());
   }
   answer_one();
-  RawClient next = client();
-  next.send(handshake());
-  RawClient upstream = accept();
-  open(next, upstream);
+  auto [next, upstream] = opened();
   next.send(text(R"({"type":"ping"})"));
   EXPECT_EQ(at_upstream(upstream), sent(R"({"type":"ping"})"));
 }
@@ -399,10 +355,7 @@ TEST_F(Messages, BothSidesAreToldThatTheServerGoesAwayAsTheListenerDrains) {
 TEST_F(Messages, AMessageOfTheUpstreamsEndsItsFrameBeforeTheClientIsToldOfTheEnd) {
   limit_queries(1);
   start();
-  RawClient one = client();
-  one.send(handshake());
-  RawClient upstream = accept();
-  open(one, upstream);
+  auto [one, upstream] = opened();
   const std::string whole = from_server(Opcode::kText, "half and half");
   upstream.send(whole.substr(0, 8));
   EXPECT_EQ(one.read_exactly(8), whole.substr(0, 8));

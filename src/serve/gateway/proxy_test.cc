@@ -26,10 +26,7 @@ TEST_F(Proxy, PassesARequestOnAndItsResponseBack) {
 
 TEST_F(Proxy, KeepsBothConnectionsForTheNextRequest) {
   start();
-  RawClient one = client();
-  one.send(kGet);
-  RawClient upstream = accept();
-  upstream.read_until("\r\n\r\n");
+  auto [one, upstream] = begun();
   upstream.send(kOk);
   EXPECT_EQ(body_of(one.read_response()), "ok");
   for (int i = 0; i < 3; ++i) {
@@ -87,10 +84,7 @@ TEST_F(Proxy, PassesChunksBothWaysWithTheirTrailers) {
 
 TEST_F(Proxy, AResponseThatEndsWithItsConnectionIsFramedInChunks) {
   start();
-  RawClient one = client();
-  one.send(kGet);
-  RawClient upstream = accept();
-  upstream.read_until("\r\n\r\n");
+  auto [one, upstream] = begun();
   upstream.send("HTTP/1.1 200 OK\r\n\r\nhello");
   upstream.close();
   EXPECT_TRUE(contains(one.read_until("\r\n\r\n"), "Transfer-Encoding: chunked\r\n"));
@@ -113,20 +107,14 @@ TEST_F(Proxy, AnOldClientGetsThePayloadAndTheEndOfTheConnection) {
 
 TEST_F(Proxy, AnOldClientThatAsksKeepsItsConnection) {
   start();
-  RawClient one = client();
-  one.send("GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
-  RawClient upstream = accept();
-  upstream.read_until("\r\n\r\n");
+  auto [one, upstream] = begun("GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
   upstream.send(kOk);
   EXPECT_TRUE(contains(one.read_response(), "Connection: keep-alive\r\n"));
 }
 
 TEST_F(Proxy, TheAnswerToHeadHasNoBodyWhateverItsLengthSays) {
   start();
-  RawClient one = client();
-  one.send("HEAD /a HTTP/1.1\r\nHost: h\r\n\r\n");
-  RawClient upstream = accept();
-  upstream.read_until("\r\n\r\n");
+  auto [one, upstream] = begun("HEAD /a HTTP/1.1\r\nHost: h\r\n\r\n");
   upstream.send("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n");
   EXPECT_TRUE(contains(one.read_until("\r\n\r\n"), "Content-Length: 1000\r\n"));
   exchange(one, upstream, kGet, "HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n");
@@ -137,10 +125,7 @@ TEST_F(Proxy, TheAnswerToHeadHasNoBodyWhateverItsLengthSays) {
 
 TEST_F(Proxy, PassesInterimResponsesOn) {
   start();
-  RawClient one = client();
-  one.send(kGet);
-  RawClient upstream = accept();
-  upstream.read_until("\r\n\r\n");
+  auto [one, upstream] = begun();
   upstream.send("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n" +
                 kOk);
   EXPECT_EQ(one.read_until("\r\n\r\n"),
@@ -151,10 +136,7 @@ TEST_F(Proxy, PassesInterimResponsesOn) {
 
 TEST_F(Proxy, InterimAndEmptyResponsesPassWithoutALength) {
   start();
-  RawClient one = client();
-  one.send(kGet);
-  RawClient upstream = accept();
-  upstream.read_until("\r\n\r\n");
+  auto [one, upstream] = begun();
   upstream.send(
       "HTTP/1.1 103 Early Hints\r\nContent-Length: 7\r\n\r\n"
       "HTTP/1.1 204 No Content\r\nContent-Length: 7\r\n\r\n");
@@ -166,10 +148,7 @@ TEST_F(Proxy, InterimAndEmptyResponsesPassWithoutALength) {
 
 TEST_F(Proxy, AnOldClientSeesNoInterimResponse) {
   start();
-  RawClient one = client();
-  one.send("GET /a HTTP/1.0\r\n\r\n");
-  RawClient upstream = accept();
-  upstream.read_until("\r\n\r\n");
+  auto [one, upstream] = begun("GET /a HTTP/1.0\r\n\r\n");
   upstream.send("HTTP/1.1 103 Early Hints\r\n\r\n" + kOk);
   EXPECT_EQ(status_of(one.read_all()), 200);
 }
@@ -190,10 +169,8 @@ TEST_F(Proxy, PassesExpectOnAndTheBodyAfterTheUpstreamsWord) {
 
 TEST_F(Proxy, AnUpstreamThatRefusesAnExpectedBodyEndsTheConnection) {
   start();
-  RawClient one = client();
-  one.send("PUT /a HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n");
-  RawClient upstream = accept();
-  upstream.read_until("\r\n\r\n");
+  auto [one, upstream] =
+      begun("PUT /a HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n");
   upstream.send("HTTP/1.1 417 No\r\nContent-Length: 0\r\n\r\n");
   const std::string answer = one.read_all();
   EXPECT_EQ(status_of(answer), 417);
@@ -202,10 +179,7 @@ TEST_F(Proxy, AnUpstreamThatRefusesAnExpectedBodyEndsTheConnection) {
 
 TEST_F(Proxy, AnUpstreamMayAnswerBeforeItHasReadTheBody) {
   start();
-  RawClient one = client();
-  one.send("POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\n12345");
-  RawClient upstream = accept();
-  upstream.read_until("\r\n\r\n");
+  auto [one, upstream] = begun("POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\n12345");
   upstream.send("HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno");
   EXPECT_EQ(body_of(one.read_response()), "no");
   one.send("67890" + kGet);
@@ -217,10 +191,7 @@ TEST_F(Proxy, AnUpstreamMayAnswerBeforeItHasReadTheBody) {
 
 TEST_F(Proxy, SendsServerSentEventsOnAsTheyCome) {
   start();
-  RawClient one = client();
-  one.send(kGet);
-  RawClient upstream = accept();
-  upstream.read_until("\r\n\r\n");
+  auto [one, upstream] = begun();
   upstream.send("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n");
   one.read_until("\r\n\r\n");
   for (int i = 0; i < 5; ++i) {
@@ -287,10 +258,8 @@ TEST_F(Proxy, AnUpgradeToAnythingButWebSocketIsNotPassedOn) {
 
 TEST_F(Proxy, AnUpgradeThatIsRefusedLeavesHttp) {
   start();
-  RawClient one = client();
-  one.send("GET /ws HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
-  RawClient upstream = accept();
-  upstream.read_until("\r\n\r\n");
+  auto [one, upstream] =
+      begun("GET /ws HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
   upstream.send("HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno");
   EXPECT_EQ(body_of(one.read_response()), "no");
   exchange(one, upstream, kGet, kOk);
@@ -301,10 +270,7 @@ TEST_F(Proxy, SendsEachRequestToTheNextUpstream) {
   auto other = net::listen_on({"127.0.0.1", 0}, 1);
   policy_.gateway->upstream.servers.push_back(upstream("127.0.0.1", other->port));
   start();
-  RawClient one = client();
-  one.send(kGet);
-  RawClient first = accept();
-  first.read_until("\r\n\r\n");
+  auto [one, first] = begun();
   first.send(kOk);
   one.read_response();
   one.send(kGet);
@@ -318,10 +284,7 @@ TEST_F(Proxy, SendsEachRequestToTheNextUpstream) {
 
 TEST_F(Proxy, ANewPolicyHoldsForTheNextRequestOfAnOpenConnection) {
   start();
-  RawClient one = client();
-  one.send(kGet);
-  RawClient upstream = accept();
-  upstream.read_until("\r\n\r\n");
+  auto [one, upstream] = begun();
   upstream.send(kOk);
   EXPECT_EQ(status_of(one.read_response()), 200);
   limit_all(0);

@@ -20,10 +20,7 @@ std::string value_of(const std::string& head, const std::string& name) {
 TEST_F(Refusal, TheRequestPastTheLimitIs429AndNeverReachesTheUpstream) {
   limit_all(1);
   start();
-  RawClient one = client();
-  one.send(kGet);
-  RawClient upstream = accept();
-  upstream.read_until("\r\n\r\n");
+  auto [one, upstream] = begun();
   upstream.send(kOk);
   const std::string first = one.read_response();
   EXPECT_EQ(status_of(first), 200);
@@ -147,10 +144,8 @@ TEST_F(Refusal, SmugglingFormsAre400AndTheConnectionEnds) {
 
 TEST_F(Refusal, ABadChunkSizeIs400AndTheUpstreamGetsNoEndOfTheBody) {
   start();
-  RawClient one = client();
-  one.send("POST /a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
-  RawClient upstream = accept();
-  upstream.read_until("\r\n\r\n");
+  auto [one, upstream] =
+      begun("POST /a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
   EXPECT_EQ(upstream.read_until("abc\r\n"), "3\r\nabc\r\n");
   one.send("-1\r\n");
   EXPECT_EQ(status_of(one.read_all()), 400);
@@ -188,10 +183,7 @@ TEST_F(Refusal, IdentityHeadersOfUntrustedClientsAreNotBelieved) {
   limit.key = {{{policy::Attribute{policy::Attribute::Kind::kIp, ""}}}};
   policy_.limits.push_back(limit);
   start();
-  RawClient one = client();
-  one.send("GET / HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 203.0.113.1\r\n\r\n");
-  RawClient upstream = accept();
-  upstream.read_until("\r\n\r\n");
+  auto [one, upstream] = begun("GET / HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 203.0.113.1\r\n\r\n");
   upstream.send(kOk);
   one.read_response();
   one.send("GET / HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 203.0.113.2\r\n\r\n");
@@ -297,10 +289,7 @@ TEST_F(Refusal, EchoAdmitsEveryPlainOriginAndNoLongOne) {
 TEST_F(Refusal, FaultsCanBeReadByAPageTooAndAnUpstreamsAnswerIsItsOwn) {
   policy_.response.cors.any_origin = true;
   start();
-  RawClient one = client();
-  one.send(kFromPage);
-  RawClient upstream = accept();
-  upstream.read_until("\r\n\r\n");
+  auto [one, upstream] = begun(kFromPage);
   upstream.send(kOk);
   EXPECT_FALSE(contains(one.read_response(), "Access-Control-"));
   one.send(kFromPage);

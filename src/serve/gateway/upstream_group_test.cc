@@ -38,10 +38,7 @@ class UpstreamGroupTest : public GatewayTest {
 TEST_F(UpstreamGroupTest, LeastConnectionsPassesOverWhoIsBusy) {
   policy_.gateway->upstream.balance = policy::Balance::kLeastConnections;
   start();
-  RawClient slow = client();
-  slow.send(kGet);
-  RawClient busy = accept();
-  busy.read_until("\r\n\r\n");
+  auto [slow, busy] = begun();
   RawClient one = client();
   one.send(kGet);
   RawClient free = accept_other();
@@ -61,10 +58,8 @@ TEST_F(UpstreamGroupTest, LeastConnectionsCountsAWebSocketWhileItIsOpen) {
   policy_.gateway->upstream.balance = policy::Balance::kLeastConnections;
   start();
   {
-    RawClient socket = client();
-    socket.send("GET /ws HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
-    RawClient tunnel = accept();
-    tunnel.read_until("\r\n\r\n");
+    auto [socket, tunnel] =
+        begun("GET /ws HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
     tunnel.send(
         "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
     EXPECT_EQ(status_of(socket.read_until("\r\n\r\n")), 101);
