@@ -50,7 +50,7 @@ def aim_of(row):
         return ""
     measured = ratio_of(row) if row["theirs"] or row["ratio"] is not None else row["ours"]
     reached = measured <= row["aim"] if row["at_most"] else measured >= row["aim"]
-    unit = "x" if measured is not row["ours"] else f" {row['unit']}"
+    unit = "x" if measured is not row["ours"] else f" {row['unit']}".rstrip()
     word = "at most " if row["at_most"] else ""
     return f"{word}{row['aim']:g}{unit}" + ("" if reached else ", **missed**")
 
