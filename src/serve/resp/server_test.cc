@@ -1,5 +1,5 @@
-// The RESP listener over a memory store and a clock that the test moves. Case numbers stand where a
-// fault of others is pinned: T is the start, "k 2 2 1" stands for CL.THROTTLE k 2 2 1.
+// The RESP listener over a memory store and a clock that the test moves: "k 2 2 1" stands for
+// CL.THROTTLE k 2 2 1.
 
 #include "serve/resp/server.h"
 
