@@ -5,81 +5,13 @@ cost nothing. Twelve queries at once: ten pass, two are told to wait about five 
 """
 
 import collections
-import http.server
-import json
-import os
-import shutil
 import signal
 import socket
-import subprocess
 import threading
-import unittest
 
-import browser
 import harness
+from websocket_gateway import POLICY, WebSocketTest, query
 from websocket_peer import CLOSE, PING, PONG, TEXT, WebSocket, frame
-
-NODE_MODULES = harness.ROOT / "build" / "node" / "node_modules"
-
-POLICY = """
-store: {{ url: "{store}", timeout: 5s, instances: 1, deny_cache: 0s }}
-identity: {{ trust_clients: true }}
-limits:
-  - name: query
-    match: {{ message: query }}
-    key: [user|ip]
-    algorithm: token_bucket
-    rate: 0.2/s
-    burst: 10
-    on_error: {on_error}
-    tiers:
-      premium: {{ rate: 1/s, burst: 30 }}
-websocket: {{ {websocket} }}
-gateway: {{ listen: "127.0.0.1:{listen}", upstream: "http://127.0.0.1:{upstream}" }}
-admin: {{ listen: "127.0.0.1:{admin}" }}
-"""
-
-
-def query(number):
-    return {"type": "query", "request_id": number}
-
-
-class WebSocketTest(harness.SystemTest):
-    def gateway(self, upstream=None, store="memory://", on_error="deny", websocket="",
-                name="weir.yaml"):
-        listen, admin = harness.free_port(), harness.free_port()
-        weir = self.serve(POLICY.format(listen=listen, admin=admin, store=store, on_error=on_error,
-                                        websocket=websocket, upstream=upstream or self.demo()),
-                          name=name)
-        weir.listen, weir.admin = listen, admin
-        return weir
-
-    def connect(self, port, **options):
-        client = WebSocket(port, **options)
-        self.addCleanup(client.close)
-        return client
-
-    def redis(self):
-        port = harness.free_port()
-        redis = self.start("redis-server", "--port", port, "--save", "", "--dir", self.folder,
-                           "--bind", "127.0.0.1")
-        redis.wait_for("Ready to accept connections")
-        redis.url = f"redis://127.0.0.1:{port}/0"
-        return redis
-
-    def expect_twelve(self, answers, passed=10):
-        """What comes back of queries 1 to 12 and others behind them, through an echo."""
-        echoes = [a for a in answers if a == "PONG" or a["type"] != "error"]
-        errors = [a for a in answers if a != "PONG" and a["type"] == "error"]
-        self.assertEqual([a["request_id"] for a in echoes if "request_id" in a],
-                         list(range(1, passed + 1)))
-        self.assertEqual([a["request_id"] for a in errors], list(range(passed + 1, 13)))
-        for error in errors:
-            self.assertEqual(error["code"], "RATE_LIMITED")
-            self.assertIn(error["retry_after"], (4, 5))  # this machine may have taken a second
-            self.assertEqual(error["message"],
-                             f"rate limited, retry after {error['retry_after']}s")
-        return echoes
 
 
 class Limits(WebSocketTest):
@@ -364,112 +296,6 @@ class Size(WebSocketTest):
         self.assertIn(b"UNREADABLE_MESSAGE", client.receive()[1])
         client.send(query(1))
         self.assertEqual(client.answers(1), [query(1)])
-
-
-class Node:
-    """npm's ws in a process of its own."""
-
-    def __init__(self, test, port, *headers):
-        environment = {**os.environ, "NODE_PATH": str(NODE_MODULES)}
-        self.child = subprocess.Popen(
-            ["node", harness.ROOT / "tests" / "node" / "ws.js", f"ws://127.0.0.1:{port}/ws",
-             *headers], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True)
-        test.addCleanup(self.stop)
-
-    def say(self, command):
-        self.child.stdin.write(json.dumps(command) + "\n")
-        self.child.stdin.flush()
-
-    def line(self):
-        return self.child.stdout.readline().strip()
-
-    def stop(self):
-        self.child.kill()
-        self.child.wait()
-        self.child.stdin.close()
-        self.child.stdout.close()
-
-
-@unittest.skipUnless(shutil.which("node"), "node is not installed: ./dev setup")
-@unittest.skipUnless((NODE_MODULES / "ws").exists(), "npm's ws is not installed: ./dev test")
-class NpmWs(WebSocketTest):
-    def test_twelve_queries_a_ping_and_an_interrupt(self):
-        node = Node(self, self.gateway().listen, "X-User-Id=7")
-        self.assertEqual(node.line(), "open plain")
-        node.say({"send": [*map(query, range(1, 13)), "PING", {"type": "interrupt"}]})
-        echoes = self.expect_twelve(json.loads(node.line()))
-        self.assertIn("PONG", echoes)
-        self.assertIn({"type": "interrupt"}, echoes)
-        node.say({"close": 4000})
-        self.assertEqual(node.line(), "closed 4000")
-
-    def test_closed_after_refusals_with_1008(self):
-        node = Node(self, self.gateway(websocket="close_after: 1").listen, "X-User-Id=7")
-        self.assertEqual(node.line(), "open plain")
-        node.say({"send": list(map(query, range(1, 13)))})
-        self.assertEqual(node.line(), "closed 1008")
-
-    def test_compression_is_the_upstreams_own_matter_where_nothing_is_limited(self):
-        upstream = Node.__new__(Node)
-        upstream.child = subprocess.Popen(
-            ["node", "-e", "const {WebSocketServer} = require('ws');"
-             "const server = new WebSocketServer({port: 0, host: '127.0.0.1',"
-             " perMessageDeflate: true}, () => console.log(server.address().port));"
-             "server.on('connection', (s) => s.on('message', (m, b) => s.send(m, {binary: b})));"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-            env={**os.environ, "NODE_PATH": str(NODE_MODULES)})
-        self.addCleanup(upstream.stop)
-        port = int(upstream.line())
-        listen = harness.free_port()
-        self.serve(f"limits: []\ngateway: {{ listen: '127.0.0.1:{listen}', "
-                   f"upstream: 'http://127.0.0.1:{port}' }}")
-        node = Node(self, listen)
-        self.assertEqual(node.line(), "open permessage-deflate")
-        long = {"type": "query", "text": "compress me " * 500}
-        node.say({"send": [long]})
-        self.assertEqual(json.loads(node.line()), [long])
-        limited = Node(self, self.gateway(port).listen)
-        self.assertEqual(limited.line(), "open plain")
-        limited.say({"send": [long]})
-        self.assertEqual(json.loads(limited.line()), [long])
-
-
-class Page(http.server.BaseHTTPRequestHandler):
-    """Serves the page, and takes what it tells."""
-
-    def do_GET(self):
-        body = (harness.ROOT / "tests/system/data/websocket.html").read_bytes()
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def do_POST(self):
-        size = int(self.headers["Content-Length"])
-        self.server.told = json.loads(self.rfile.read(size))
-        self.send_response(204)
-        self.end_headers()
-
-    def log_message(self, *_):
-        pass
-
-
-@unittest.skipUnless(browser.is_there(), "chromium is not installed: ./dev setup")
-class Chromium(WebSocketTest):
-    def test_chromium_is_told_of_refusals_and_stays_connected(self):
-        weir = self.gateway()
-        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
-            server.told = None
-            threading.Thread(target=server.serve_forever, daemon=True).start()
-            self.addCleanup(server.shutdown)
-            page = browser.Browser(self)
-            page.open(f"http://127.0.0.1:{server.server_port}/?127.0.0.1:{weir.listen}")
-            told = harness.until(lambda: server.told, "the page tells")
-        self.assertEqual((told["code"], told["clean"], told["extensions"]), (1000, True, ""))
-        echoes = self.expect_twelve(told["answers"])
-        self.assertEqual([e["type"] for e in echoes[-2:]], ["ping", "interrupt"])
-        self.assertEqual(echoes[0]["text"], "how are you, 世界?")
 
 
 if __name__ == "__main__":
