@@ -48,7 +48,7 @@ void Shard::let_go(const Hash128& id) {
 
 Reckoning Shard::reckoning(Instant now) const {
   return {book_, epoch_->load(std::memory_order_relaxed),
-          limit::read(limit::Timeline::kSteady, now)};
+          limit::read(limit::Timeline::kSteady, now), budget_->scarce() ? 0 : kPatienceNs};
 }
 
 void Shard::put(Slot slot, const Hash128& id, BookedRule* rule, const limit::State& state,

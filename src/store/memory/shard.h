@@ -6,7 +6,9 @@
 // in wide entries: same answers. A bucket that finds room on being written moves to the slot table.
 //
 // An entry that equals fresh may be dropped at any time without changing an answer, so such
-// entries go first, while the shard has any. When it has none, the fullest of a few neighbours goes
+// entries go first, while the shard has any. Buckets that have just become fresh stay for a second
+// more while the store has room: who comes back within it finds its slot without a lock. When a
+// shard has no entry that equals fresh, the fullest of a few neighbours goes
 // (the largest share of its quota left, then the soonest fresh): that one forgets least. A drained
 // key goes last. Nobody can choose whose neighbour a key becomes, since fingerprints are keyed.
 //
@@ -51,6 +53,10 @@ struct Budget {
   }
   void exceed() { entries.fetch_add(1, std::memory_order_relaxed); }
   void give_back() { entries.fetch_sub(1, std::memory_order_relaxed); }
+  // Whether the last quarter is being taken: then no entry is held for longer than it must be.
+  bool scarce() const {
+    return entries.load(std::memory_order_relaxed) > max_entries - max_entries / 4;
+  }
 
   const std::size_t max_entries;
   std::atomic<std::size_t> entries{0};
@@ -143,6 +149,7 @@ class alignas(64) Shard {
   static constexpr std::size_t kChunk = 32;
   static constexpr std::size_t kNeighbours = 16;
   static constexpr std::size_t kRecentRules = 16;
+  static constexpr std::int64_t kPatienceNs = 1'000'000'000;
 
   // A cell of the table: the low half of the fingerprint's low word, and slot + 1 (0: empty). The
   // former also says where the cell wants to stand, so that moving cells touches no entry.

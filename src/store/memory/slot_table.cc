@@ -68,12 +68,13 @@ BucketSlot* SlotTable::insert(const Hash128& id, const BookedRule& rule, std::ui
   if (most_groups_ == 0) return nullptr;
   const std::uint64_t name = BucketSlot::name_of(id, rule.place.load(std::memory_order_relaxed));
   BucketSlot* slot = free_slot(name);
-  if (slot == nullptr) {
-    const std::uint64_t mask = groups() - 1;
-    dropped += sweep_group((name >> BucketSlot::kTagShift) & mask, reckoning);
+  const auto sweep = [&](const Reckoning& at) {
+    dropped += sweep_group((name >> BucketSlot::kTagShift) & (groups() - 1), at);
     slot = free_slot(name);
-  }
+  };
+  if (slot == nullptr) sweep(reckoning.patient());
   while (slot == nullptr && grow()) slot = free_slot(name);
+  if (slot == nullptr) sweep(reckoning);
   if (slot == nullptr) return nullptr;
   slot->arrival.store(arrival, std::memory_order_relaxed);
   slot->name.store(name | BucketSlot::kHeld, std::memory_order_release);
@@ -101,12 +102,13 @@ void SlotTable::clear(BucketSlot& slot) {
 // A whole turn of the hand takes a small table few inserts, so that the fresh never pile up.
 std::size_t SlotTable::sweep_some(const Reckoning& reckoning) {
   if (live_ == 0) return 0;
+  const Reckoning at = reckoning.patient();
   const std::size_t count = groups();
   const std::size_t steps = count <= 64 ? std::max<std::size_t>(count / 8, 2) : 2;
   std::size_t dropped = 0;
   for (std::size_t i = 0; i < steps; ++i) {
     hand_ = static_cast<std::uint32_t>((hand_ + 1) & (count - 1));
-    dropped += sweep_group(hand_, reckoning);
+    dropped += sweep_group(hand_, at);
   }
   return dropped;
 }

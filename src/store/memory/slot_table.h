@@ -26,6 +26,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
@@ -118,6 +119,10 @@ struct Reckoning {
   const RuleBook* book = nullptr;
   std::int64_t epoch = 0;  // of all arrivals
   std::int64_t now = 0;    // steady
+  // How long a key has been fresh before it is dropped by the way.
+  std::int64_t patience = 0;
+
+  Reckoning patient() const { return {book, epoch, std::max(now - patience, epoch), 0}; }
 };
 
 class SlotTable {
@@ -170,7 +175,7 @@ class SlotTable {
                  const Reckoning& reckoning);
   void clear(BucketSlot& slot);
 
-  // Drops keys that equal fresh: in the next few groups, or in all.
+  // Drops keys that equal fresh: in the next few groups, patiently, or in all.
   std::size_t sweep_some(const Reckoning& reckoning);
   std::size_t sweep_all(const Reckoning& reckoning);
   // Whether any key may equal fresh by now.

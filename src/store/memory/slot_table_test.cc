@@ -184,6 +184,22 @@ TEST(MemorySlots, ReuseTheRoomOfKeysThatAreFreshAgain) {
   EXPECT_EQ(store.keys_in_slots(), 0u);
 }
 
+// Keys that are asked ten times a second and are fresh after a millisecond: each stays, while others
+// come, and nobody needs the lock to make it anew.
+TEST(MemorySlots, KeepAKeyThatIsFreshForAWhile) {
+  MemoryStore store(MemoryOptions{100'000});
+  const auto rule = bucket(1000, 1000);
+  warm_up(store, rule);
+  for (int round = 0; round < 3; ++round) {
+    const Instant now = kStart + milliseconds(100 * round);
+    for (int i = 0; i < 10'000; ++i) take(store, rule, std::to_string(i), now);
+    EXPECT_EQ(store.keys(), 10'000u);
+    EXPECT_GT(store.keys_in_slots(), 9'900u);
+  }
+  take(store, rule, "another", kStart + seconds(3));
+  EXPECT_LT(store.keys(), 10'000u) << "those that had been fresh for longer began to go";
+}
+
 TEST(MemorySlots, ConvertAKeyToNewNumbersAtItsFirstUseButNotAtAPeek) {
   MemoryStore store;
   const auto before = bucket(1, 10);
