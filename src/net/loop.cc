@@ -35,6 +35,7 @@ void Loop::run() {
 
 void Loop::run_ready() {
   context_.restart();
+  const auto work = asio::make_work_guard(context_);
   current_loop = this;
   context_.poll();
   current_loop = nullptr;

@@ -1,5 +1,4 @@
-// Poller: tells many sockets what they are ready for, by an edge-triggered epoll of its own that
-// stands inside the loop's as one descriptor.
+// Poller: tells many sockets what they are ready for, by an edge-triggered epoll (net/reactor.h).
 //
 // WHY beside Asio's: its reactor tries a read before it waits for one, so that each request costs a
 // system call on either side that says "nothing yet", and an operation allocated and queued. A
@@ -9,12 +8,16 @@
 
 #pragma once
 
-#include <boost/asio/posix/basic_stream_descriptor.hpp>
+#include <sys/epoll.h>
+
+#include <array>
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <boost/smart_ptr/intrusive_ref_counter.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "base/file_descriptor.h"
 #include "net/asio.h"
 
 namespace weir::net {
@@ -33,6 +36,7 @@ class Poller {
   };
   using WatchedPtr = boost::intrusive_ptr<Watched>;
 
+  // REQUIRES: nothing has used the context yet.
   explicit Poller(asio::io_context& context);
   Poller(const Poller&) = delete;
   Poller& operator=(const Poller&) = delete;
@@ -49,13 +53,21 @@ class Poller {
   void wake(Watched& watched);
 
  private:
-  void wait();
+  friend class Reactor;
+  static constexpr std::size_t kBatch = 256;
+
+  void hold(int asio_epoll);
+  bool watches_any() const { return watched_ != 0; }
+  bool wait(long usec);
   void dispatch();
   void run_woken();
 
   asio::io_context& context_;
-  asio::posix::basic_stream_descriptor<Executor> epoll_;
-  bool dispatching_ = false;
+  const FileDescriptor epoll_;
+  std::size_t watched_ = 0;
+  std::array<epoll_event, kBatch> events_;  // at hand; the first told_
+  std::size_t told_ = 0;
+  bool dispatching_ = false;  // events are at hand
   bool posted_ = false;
   std::vector<WatchedPtr> woken_;
   std::vector<WatchedPtr> running_;
