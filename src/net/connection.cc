@@ -85,8 +85,7 @@ void Connection::receive() {
   if (got.status == Io::Status::kMoved) {
     end_ += got.bytes;
     filled_ = end_ == capacity_;
-    // Less than there was room for: the kernel has no more, and new input makes a new edge.
-    if (!filled_ && !peer_ended_ && !transport_.speaks_tls()) readable_ = false;
+    if (!peer_ended_ && transport_.took_all(got, room)) readable_ = false;  // or a new edge tells
   } else {
     (got.status == Io::Status::kEnded ? input_ended_ : input_failed_) = true;
   }

@@ -28,10 +28,9 @@ Stream::Stream(Loop& loop, Transport transport)
 
 Io Stream::read(char* into, std::size_t room) {
   const Io got = transport_.read(into, room);
-  const bool all = got.status == Io::Status::kWouldBlock ||
-                   (got.status == Io::Status::kMoved && got.bytes < room && !peer_ended_ &&
-                    !transport_.speaks_tls());
-  if (all) readable_ = false;  // new input makes a new edge
+  const bool all = transport_.took_all(got, room);
+  // New input makes a new edge; the end behind the last bytes has made its own.
+  if (all && (!peer_ended_ || got.status == Io::Status::kWouldBlock)) readable_ = false;
   return got;
 }
 

@@ -43,14 +43,13 @@ Result<std::shared_ptr<const TlsClient>> TlsClient::make(const TlsClientFiles& f
 std::unique_ptr<TlsSession> TlsClient::connect(int fd, const std::string& host) const {
   ERR_clear_error();
   SSL* const ssl = SSL_new(context_.get());
-  const bool ready = ssl != nullptr && SSL_set_fd(ssl, fd) == 1 &&
-                     expect(ssl, server_name_.empty() ? host : server_name_);
+  const bool ready = ssl != nullptr && expect(ssl, server_name_.empty() ? host : server_name_);
   if (!ready) {
     SSL_free(ssl);
     return nullptr;
   }
   SSL_set_connect_state(ssl);
-  return std::make_unique<TlsSession>(ssl, nullptr);
+  return TlsSession::over(ssl, fd, nullptr);
 }
 
 }  // namespace weir::net

@@ -37,6 +37,7 @@ SslContext make_ssl_context(const SSL_METHOD* method) {
   SSL_CTX_set_mode(context.get(), SSL_MODE_ENABLE_PARTIAL_WRITE |
                                       SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                       SSL_MODE_RELEASE_BUFFERS);
+  SSL_CTX_set_read_ahead(context.get(), 1);  // a record's head and body by one system call
   return context;
 }
 

@@ -123,12 +123,9 @@ std::unique_ptr<TlsSession> TlsServer::accept(int fd) const {
   std::shared_ptr<const Contexts> contexts = current();
   ERR_clear_error();
   SSL* const ssl = SSL_new(contexts->all.front().get());
-  if (ssl == nullptr || SSL_set_fd(ssl, fd) != 1) {
-    SSL_free(ssl);
-    return nullptr;
-  }
+  if (ssl == nullptr) return nullptr;
   SSL_set_accept_state(ssl);
-  return std::make_unique<TlsSession>(ssl, std::move(contexts));
+  return TlsSession::over(ssl, fd, std::move(contexts));
 }
 
 }  // namespace weir::net

@@ -19,14 +19,23 @@ int bounded(std::size_t size) {
 
 }  // namespace
 
+std::unique_ptr<TlsSession> TlsSession::over(SSL* ssl, int fd, std::shared_ptr<const void> keep) {
+  std::unique_ptr<TlsSession> session(new TlsSession(ssl, fd, std::move(keep)));
+  BIO* const bio = make_socket_bio(session->socket_);
+  if (bio == nullptr) return nullptr;
+  SSL_set_bio(ssl, bio, bio);
+  return session;
+}
+
 TlsSession::~TlsSession() {
   if (open_ && !ended_ && !failed_) end_output();
   SSL_free(ssl_);
 }
 
-// The queue of errors is the thread's: what others have left in it is not of this call.
+// The queue of errors is the thread's: what others have left in it is not of this call. WHY asked
+// first: clearing it walks through all of its places, full or not.
 void TlsSession::begin() {
-  ERR_clear_error();
+  if (ERR_peek_error() != 0) ERR_clear_error();
   errno = 0;
 }
 

@@ -3,9 +3,6 @@
 // A client that closes its connection without saying so in TLS has ended in good order as far as we
 // are concerned, as most do; a server that does has cut its answer short, and that is a failure.
 //
-// REQUIRES: SIGPIPE is ignored. OpenSSL writes as to a file, and a peer that is gone would raise
-// it.
-//
 // THREADS: one owner.
 
 #pragma once
@@ -16,13 +13,15 @@
 #include <string>
 
 #include "net/io.h"
+#include "net/socket_bio.h"
 
 namespace weir::net {
 
 class TlsSession {
  public:
-  // Takes over `ssl`, which knows its socket and its side. `keep` lives as long as it does.
-  TlsSession(SSL* ssl, std::shared_ptr<const void> keep) : ssl_(ssl), keep_(std::move(keep)) {}
+  // Takes over `ssl`, which knows its side; null when there is no memory. `keep` lives as long as
+  // it does.
+  static std::unique_ptr<TlsSession> over(SSL* ssl, int fd, std::shared_ptr<const void> keep);
   ~TlsSession();
   TlsSession(const TlsSession&) = delete;
   TlsSession& operator=(const TlsSession&) = delete;
@@ -30,6 +29,8 @@ class TlsSession {
   // kMoved once it is done. REQUIRES for the others: it is.
   Io handshake();
   Io read(char* into, std::size_t room);
+  // Whether reads have taken all that had come.
+  bool took_all() const { return socket_.drained && SSL_has_pending(ssl_) == 0; }
   // Writes until all is written or the socket is full.
   Io write(const char* bytes, std::size_t size);
   // Says that nothing more comes. kWouldBlock when the socket does not take that yet.
@@ -42,10 +43,14 @@ class TlsSession {
   const std::string& error() const { return error_; }
 
  private:
+  TlsSession(SSL* ssl, int fd, std::shared_ptr<const void> keep)
+      : socket_{fd}, ssl_(ssl), keep_(std::move(keep)) {}
+
   void begin();
   Io result_of(int returned);
   void fail(int kind);
 
+  TlsSocket socket_;
   SSL* const ssl_;
   const std::shared_ptr<const void> keep_;  // WHY shared: contexts change while sessions last
   std::string error_;

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
@@ -23,7 +22,6 @@ using Status = Io::Status;
 class TlsSessionTest : public testing::Test {
  protected:
   void SetUp() override {
-    signal(SIGPIPE, SIG_IGN);
     const std::string make =
         "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 "
         "-subj /CN=localhost -addext subjectAltName=DNS:localhost -keyout " +
@@ -81,6 +79,26 @@ TEST_F(TlsSessionTest, AWriteOfLessThanAllMeansThatTheSocketIsFull) {
   got += read_all(client_, last).size();
   EXPECT_EQ(got, much.size());
   EXPECT_EQ(last.status, Status::kWouldBlock);
+}
+
+TEST_F(TlsSessionTest, TellsWhetherAReadTookAllThatHadCome) {
+  ASSERT_TRUE(done_);
+  std::array<char, 16> block;
+  const auto took_all = [&](std::size_t room) {
+    const Io got = server_.read(block.data(), room);
+    EXPECT_EQ(got.status, Status::kMoved);
+    return server_.took_all(got, room);
+  };
+  client_.write("hello", 5);
+  EXPECT_TRUE(took_all(block.size()));
+  client_.write("hello", 5);
+  EXPECT_FALSE(took_all(3)) << "two bytes of the record are left";
+  EXPECT_TRUE(took_all(2));
+  client_.write("two", 3);
+  client_.write("records", 7);
+  EXPECT_FALSE(took_all(block.size())) << "one of them has been read from the socket, not from us";
+  EXPECT_TRUE(took_all(block.size()));
+  EXPECT_TRUE(server_.took_all(server_.read(block.data(), block.size()), block.size()));
 }
 
 TEST_F(TlsSessionTest, TheEndThatIsSaidIsToldFromOneThatIsNot) {

@@ -45,6 +45,11 @@ Io Transport::read(char* into, std::size_t room) {
   return result_of(size);
 }
 
+bool Transport::took_all(const Io& got, std::size_t room) const {
+  if (got.status != Io::Status::kMoved) return got.status == Io::Status::kWouldBlock;
+  return tls_ ? tls_->took_all() : got.bytes < room;
+}
+
 Io Transport::write(const char* bytes, std::size_t size) {
   if (tls_) [[unlikely]]
     return tls_->write(bytes, size);

@@ -41,6 +41,9 @@ class Transport {
   bool is_open() const { return fd_.get() >= 0; }
 
   Io read(char* into, std::size_t room);
+  // Whether `got`, of a read into `room` bytes, was all that had come: what comes later makes an
+  // event of its own.
+  bool took_all(const Io& got, std::size_t room) const;
   Io write(const char* bytes, std::size_t size);
 
   // Whether the peer has closed, or sent something, that no read has told of yet. One system call.

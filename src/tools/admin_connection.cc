@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <netdb.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -58,7 +57,6 @@ Result<AdminConnection> AdminConnection::open(const Options& options) {
 
 // The socket blocks: what "would block" has had its timeout.
 Result<bool> AdminConnection::speak_tls(const Options& options) {
-  ::signal(SIGPIPE, SIG_IGN);  // as a session of TLS requires
   tls_ = options.tls->connect(fd_.get(), options.host);
   if (tls_ == nullptr) return unavailable("TLS: there is no memory for it");
   const Io::Status done = tls_->handshake().status;
