@@ -51,7 +51,7 @@ Error bad(std::string_view name, std::string_view allowed) {
 }
 
 Result<Raw> read_numbers(std::span<const std::string_view> arguments, std::int64_t least_burst) {
-  constexpr std::string_view kNames[] = {"max_burst", "count", "period", "quantity"};
+  static constexpr std::string_view kNames[] = {"max_burst", "count", "period", "quantity"};
   Raw raw;
   std::int64_t* const values[] = {&raw.max_burst, &raw.count, &raw.period, &raw.quantity};
   for (std::size_t i = 2; i < arguments.size(); ++i) {

@@ -1,6 +1,7 @@
 #include "wire/resp/command.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace weir::resp {
 namespace {
@@ -54,22 +55,40 @@ char take_escape(std::string_view line, std::size_t& i) {
   return escaped(line[i++]);
 }
 
+bool is_line_end(const char* at) {
+  return std::memcmp(at, "\r\n", 2) == 0;  // one comparison of two bytes
+}
+
 // A number of at most nine digits and CR LF at `at`; moves `at` behind them. False where there is
 // anything else, or not enough.
-bool take_short_number(const char*& at, const char* end, std::uint32_t& number) {
-  if (end - at >= 3 && at[1] == '\r' && at[2] == '\n') {  // most are of one digit
-    number = static_cast<std::uint32_t>(at[0] - '0');
-    at += 3;
-    return number <= 9;
-  }
+bool take_number_line(const char*& at, const char* end, std::uint32_t& number) {
   const char* stop = at + std::min<std::ptrdiff_t>(end - at, 9);
   const char* digit = at;
   for (number = 0; digit != stop && *digit >= '0' && *digit <= '9'; ++digit) {
     number = number * 10 + static_cast<std::uint32_t>(*digit - '0');
   }
-  if (digit == at || end - digit < 2 || digit[0] != '\r' || digit[1] != '\n') return false;
+  if (digit == at || end - digit < 2 || !is_line_end(digit)) return false;
   at = digit + 2;
   return true;
+}
+
+// The same; most are of one digit or two.
+[[gnu::always_inline]] inline bool take_short_number(const char*& at, const char* end,
+                                                     std::uint32_t& number) {
+  if (end - at < 4) return take_number_line(at, end, number);
+  const auto first = static_cast<std::uint32_t>(at[0] - '0');
+  const auto second = static_cast<std::uint32_t>(at[1] - '0');
+  if (first <= 9 && is_line_end(at + 1)) {
+    number = first;
+    at += 3;
+    return true;
+  }
+  if (first <= 9 && second <= 9 && is_line_end(at + 2)) {
+    number = first * 10 + second;
+    at += 4;
+    return true;
+  }
+  return take_number_line(at, end, number);
 }
 
 }  // namespace
@@ -112,7 +131,7 @@ bool CommandParser::take_whole(std::string_view data) {
     std::uint32_t length = 0;
     if (at == end || *at++ != '$' || !take_short_number(at, end, length)) return false;
     if (length > limits_.max_argument_bytes || end - at < std::ptrdiff_t{length} + 2) return false;
-    if (at[length] != '\r' || at[length + 1] != '\n') return false;
+    if (!is_line_end(at + length)) return false;
     arguments_.emplace_back(at, length);
     at += length + 2;
   }

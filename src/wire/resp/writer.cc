@@ -1,6 +1,7 @@
 #include "wire/resp/writer.h"
 
 #include <array>
+#include <cstring>
 
 #include "base/decimal.h"
 
@@ -17,6 +18,11 @@ char* write_number(char* at, std::int64_t number) {
 
 // type, number, CR LF; returns the end. REQUIRES: kMaxLine bytes at `at`.
 char* write_line(char* at, char type, std::int64_t number) {
+  if (number >= 0 && number < 10) {  // in one move
+    const char line[] = {type, static_cast<char>('0' + number), '\r', '\n'};
+    std::memcpy(at, line, sizeof line);
+    return at + sizeof line;
+  }
   *at = type;
   at = write_number(at + 1, number);
   *at++ = '\r';
