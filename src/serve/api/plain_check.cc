@@ -3,15 +3,27 @@
 #include <array>
 #include <optional>
 
+#include "wire/http1/scan.h"
+
 namespace weir::api {
 namespace {
 
-// Printable ASCII but the quote and the backslash.
-constexpr std::array<bool, 256> kPlain = [] {
-  std::array<bool, 256> plain{};
-  for (unsigned c = 0x20; c < 0x7f; ++c) plain[c] = c != '"' && c != '\\';
-  return plain;
-}();
+namespace scan = http1::scan;
+
+// What a string may hold here: printable ASCII but the quote and the backslash.
+struct PlainText {
+  static constexpr std::array<bool, 256> kPlain = [] {
+    std::array<bool, 256> plain{};
+    for (unsigned c = 0x20; c < 0x7f; ++c) plain[c] = c != '"' && c != '\\';
+    return plain;
+  }();
+  static bool belongs(char c) { return kPlain[static_cast<unsigned char>(c)]; }
+  template <typename B>
+  static typename B::Mask suspects(const B& block) {
+    return block.up_to(0x1f) | block.equal('"') | block.equal('\\') | block.equal(0x7f) |
+           block.not_ascii();
+  }
+};
 
 // Takes tokens off the front of a text; what is not there is not taken.
 class Scanner {
@@ -38,8 +50,7 @@ class Scanner {
   std::optional<std::string_view> text() {
     if (!take('"')) return std::nullopt;
     const char* const begin = at_;
-    const char* at = begin;
-    while (at != end_ && kPlain[static_cast<unsigned char>(*at)]) ++at;
+    const char* const at = scan::skip<PlainText>(begin, end_);
     if (at == end_ || *at != '"') return std::nullopt;
     at_ = at + 1;
     return std::string_view(begin, static_cast<std::size_t>(at - begin));
