@@ -76,7 +76,8 @@ def check_include(where, layer, line, problems):
     other = layer_of(target)
     if other in (layer, "base") or other in ALLOWED.get(layer, []):
         return
-    if "_test.cc:" in where and target.startswith(("oracle/", "scenario/", "support/")):
+    of_tests = "_test.cc:" in where or "/test_" in where
+    if of_tests and target.startswith(("oracle/", "scenario/", "support/")):
         return
     problems.append(f"{where}: layer {layer} may not include {target} (layer {other}); "
                     f"it sees: {', '.join(['base'] + ALLOWED.get(layer, []))}")
