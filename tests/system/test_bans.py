@@ -168,8 +168,9 @@ class FleetBans(LiveTest):
             for _ in range(4 if user == "mallory" else 2):
                 self.check(user, self.instances[0][0])
         harness.until(lambda: self.reason("mallory", 0) == "banned", "the ban begins")
+        # What is known, by two orders; what was forgotten; and bob's refusals.
+        harness.until(lambda: len(redis.cli("KEYS", "weir:{bans}*")) == 4, "all of it is there")
         keys = redis.cli("KEYS", "weir:{bans}*")
-        self.assertEqual(len(keys), 4, keys)  # what is known, by two orders; and bob's refusals
         for key in keys:
             left = int(redis.cli("PTTL", key)[0])
             self.assertGreater(left, 0, key)
