@@ -99,6 +99,7 @@ void Poller::dispatch() {
   }
   dispatching_ = false;
   run_woken();
+  forgotten_.clear();
 }
 
 // Those that are woken meanwhile come in a later turn, so that one busy peer does not hold the
@@ -107,7 +108,6 @@ void Poller::run_woken() {
   running_.swap(woken_);
   for (const WatchedPtr& watched : running_) watched->on_ready(0);
   running_.clear();
-  forgotten_.clear();
 }
 
 }  // namespace weir::net

@@ -38,7 +38,9 @@ class Watched {
     stream->set_owner(&owner);
     stream->wait_to_read();
   }
-  ~Watched() { stream->close(); }
+  ~Watched() {
+    if (stream != nullptr) stream->close();
+  }
 
   void say(std::string_view text) {
     EXPECT_EQ(::write(peer_.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
@@ -89,6 +91,26 @@ TEST(Reactor, WhatAHandlerClosesHearsNothingOfAnEventAtHand) {
   // Ready before the loop has looked, so that it runs between the wait and what the wait tells.
   loop.post([&] { closed.stream->close(); });
   loop.run_until([&] { return other.owner.readable == 1; });
+  EXPECT_EQ(closed.owner.readable, 0);
+}
+
+// A turn that was posted for it comes between the wait and what the wait tells.
+TEST(Reactor, OneThatIsWokenMayLetGoOfAnotherWhoseEventIsAtHand) {
+  Loop loop(0);
+  Watched woken(loop);
+  Watched closed(loop);
+  woken.say("x");
+  loop.run_until([&] { return woken.owner.readable == 1; });
+  woken.owner.then = [&] {
+    closed.stream->close();
+    closed.stream.reset();
+  };
+  loop.post([&] {
+    closed.say("x");
+    woken.stream->wait_to_read();
+  });
+  loop.run_until([&] { return woken.owner.readable == 2; });
+  loop.run_ready();
   EXPECT_EQ(closed.owner.readable, 0);
 }
 
