@@ -72,6 +72,26 @@ class AdminApi(LiveTest):
         self.assertEqual(self.status()["generation"], 1)
         self.assertEqual(self.check("u", cost=0)["quota"], 5)
 
+    # A page that somebody looks at can post to this machine's loopback, but has no token to show.
+    def test_a_form_that_a_page_posts_changes_nothing(self):
+        with_token = self.policy(BUCKET)
+        for policy in (with_token, with_token.replace(f", token: {self.TOKEN}", "")):
+            program = self.serve(policy)
+            for kind in ("application/x-www-form-urlencoded", "text/plain"):
+                for method, path, body in (("POST", "/v1/policy:reload", ""),
+                                           ("POST", "/v1/bans", '{"limit":"b","key":["u"]}'),
+                                           ("POST", "/v1/limits/b", '{"burst":1}'),
+                                           ("DELETE", "/v1/limits/b/keys?key=u", "")):
+                    client = harness.Client(self.admin)
+                    answer = client.request(method, path, {"Origin": "https://page.example",
+                                                           "Content-Type": kind}, body)
+                    client.close()
+                    self.assertIn(answer.status, (401, 403, 405), (path, answer))
+                    self.assertNotIn("Access-Control-Allow-Origin", answer.headers)
+            self.assertEqual(self.status()["generation"], 1)
+            self.assertTrue(self.check("u")["allowed"])
+            program.stop()
+
     def test_shadow_mode_is_switched_for_a_limit_and_for_everything(self):
         self.serve(self.policy(self.window(0)))
         self.assertFalse(self.check()["allowed"])

@@ -256,6 +256,36 @@ class Relay:
             pass
 
 
+class Gate:
+    """Once it is shut, no answer passes a relay before each of them has been asked."""
+
+    def __init__(self, relays):
+        self.relays, self.asked = relays, set()
+        self.is_shut, self.all_asked = False, threading.Event()
+
+    def shut(self):
+        self.asked.clear()
+        self.all_asked.clear()
+        self.is_shut = True
+
+
+class GatedRelay(Relay):
+    gate = None  # of several relays
+
+    def pump(self, source, sink, asks, last):
+        try:
+            while data := source.recv(1 << 20):
+                if asks and b":tb/" in data:
+                    self.gate.asked.add(self)
+                    if len(self.gate.asked) == self.gate.relays:
+                        self.gate.all_asked.set()
+                elif not asks and self.gate.is_shut:
+                    self.gate.all_asked.wait(harness.PATIENCE)
+                sink.sendall(data)
+        except OSError:
+            pass
+
+
 class Store(harness.SystemTest):
     def serve_api(self, url, limits, more="", *arguments):
         self.api = free_port()
@@ -289,6 +319,38 @@ class Store(harness.SystemTest):
             [decision] = self.check(attributes)
             self.assertEqual((decision["source"], len(decision["limits"])), ("redis", met))
             self.assertEqual(relay.trips - before, 1)
+
+    def cluster(self, gate):
+        """So many nodes of a Cluster, each behind a relay; the relays' ports."""
+        nodes = []
+        for _ in range(gate.relays):
+            relay, bus = GatedRelay(self, 0), free_port()
+            relay.gate = gate
+            redis = Redis(self, "--cluster-enabled", "yes", "--cluster-port", bus,
+                          "--cluster-config-file", f"nodes-{bus}.conf",
+                          "--cluster-announce-port", relay.port)
+            relay.upstream = redis.port
+            nodes.append((redis, relay, bus))
+        for n, (redis, _, _) in enumerate(nodes):
+            redis.cli("CLUSTER", "ADDSLOTS", *range(16384 * n // len(nodes),
+                                                    16384 * (n + 1) // len(nodes)))
+            redis.cli("CLUSTER", "MEET", "127.0.0.1", nodes[0][0].port, nodes[0][2])
+        for redis, _, _ in nodes:
+            harness.until(lambda: "cluster_state:ok" in redis.cli("CLUSTER", "INFO"), "a Cluster")
+        return [relay.port for _, relay, _ in nodes]
+
+    def test_the_nodes_of_a_cluster_are_asked_at_once_and_not_in_turn(self):
+        gate = Gate(3)
+        limits = "".join(f"  - {{ name: l{n}, key: [header.h{n}], algorithm: token_bucket, "
+                         "rate: 1/h, burst: 9 }\n" for n in range(12))
+        hosts = ",".join(f"127.0.0.1:{port}" for port in self.cluster(gate))
+        self.serve_api(f"'redis+cluster://{hosts}'", limits)
+        attributes = {f"header.h{n}": f"v{n}" for n in range(12)}
+        harness.until(lambda: self.check(attributes)[0]["source"] == "redis", "all nodes decide")
+        gate.shut()
+        [decision] = self.check(attributes)
+        self.assertEqual((decision["allowed"], decision["source"]), (True, "redis"))
+        self.assertEqual(len(gate.asked), 3)
 
     def test_a_flood_of_refusals_is_kept_from_redis(self):
         redis = Redis(self)

@@ -157,6 +157,33 @@ class Metrics(harness.SystemTest):
         self.assertEqual(found[name.format("shadow_denied")], 5)
         self.assertEqual(found[name.format("allowed")], 1)
 
+    # The cache of refusals answers most of these calls.
+    def test_a_shadow_limit_in_redis_is_counted_call_by_call(self):
+        redis = Redis(self)
+        self.begin(store=redis.url, burst=100)
+        self.assertEqual([self.check("u", "/shadow") for _ in range(6)], [200] * 6)
+        counts = {"allowed": 0, "shadow_denied": 0}
+        for series, value in samples(self.page().text).items():
+            for outcome in counts:
+                if series.startswith(f'weir_decisions_total{{limit="a_1.b-2",outcome="{outcome}"'):
+                    counts[outcome] += value
+        self.assertEqual(counts, {"allowed": 1, "shadow_denied": 5})
+
+    def test_calls_that_the_store_failed_are_counted_with_the_others(self):
+        redis = Redis(self)
+        self.begin(store=redis.url, burst=1)
+        statuses = [self.check("u") for _ in range(3)]
+        redis.kill()
+        statuses += [self.check(f"u{n}") for n in range(5)]
+        self.assertEqual(statuses, [200, 429, 429] + [503] * 5)
+        found = samples(self.page().text)
+        self.assertEqual({series: found[series] for series in found
+                          if series.startswith('weir_requests_total{listener="api"')},
+                         {'weir_requests_total{listener="api",outcome="allowed"}': 1,
+                          'weir_requests_total{listener="api",outcome="denied"}': 7})
+        self.assertGreaterEqual(sum(value for series, value in found.items()
+                                    if series.startswith("weir_store_errors_total")), 1)
+
     def test_every_series_is_documented_and_every_panel_asks_for_one_that_is(self):
         redis = Redis(self)
         self.begin(store=redis.url)

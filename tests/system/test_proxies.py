@@ -6,7 +6,9 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import unittest
+from urllib.parse import urlsplit
 
 sys.path.insert(0, __file__.rsplit("/", 1)[0])
 from harness import (PATIENCE, ROOT, Client, SystemTest, free_port, get, is_open, main,  # noqa: E402
@@ -67,6 +69,32 @@ class Proxies(SystemTest):
         self.start("caddy", "run", "--config", path, "--adapter", "caddyfile",
                    env={"HOME": str(self.folder)})
         self.check_limited()
+
+    def test_traefiks_file_has_traefiks_shapes_and_weir_answers_what_it_asks(self):
+        file = tomllib.loads(self.on_free_ports(block("toml")))["http"]
+        [router] = file["routers"].values()
+        self.assertEqual(set(router), {"rule", "middlewares", "service"})
+        [server] = file["services"][router["service"]]["loadBalancer"]["servers"]
+        self.assertEqual(list(server), ["url"])
+        self.assertEqual(get(urlsplit(server["url"]).port, "/login").status, 200)
+        [name] = router["middlewares"]
+        [(kind, options)] = file["middlewares"][name].items()
+        self.assertEqual(kind, "forwardAuth")
+        shapes = {"address": str, "trustForwardHeader": bool, "authRequestHeaders": list}
+        self.assertEqual({key: type(value) for key, value in options.items()}, shapes)
+        self.assertFalse(options["trustForwardHeader"], "what clients say of themselves")
+        # It asks by GET, names the request in headers of its own, and copies those that are listed.
+        written = {"X-User-Id": "admin", "X-Plan": "gold", "Cookie": "a=b", "X-Original-URI": "/"}
+        copied = {key: value for key, value in written.items()
+                  if key.lower() in map(str.lower, options["authRequestHeaders"])}
+        self.assertEqual(copied, {"Cookie": "a=b"})
+        address = urlsplit(options["address"])
+        asked = {"X-Forwarded-Method": "POST", "X-Forwarded-Proto": "https",
+                 "X-Forwarded-Host": "shop.example.org", "X-Forwarded-Uri": "/login?x=1",
+                 "X-Forwarded-For": "203.0.113.11", **copied}
+        answers = [get(address.port, f"{address.path}?{address.query}", asked) for _ in range(3)]
+        self.assertEqual([answer.status for answer in answers], [200, 200, 429])
+        self.assertGreaterEqual(int(answers[2].headers["Retry-After"]), 1)
 
     def test_traefiks_headers(self):
         port = self.ports["8081"]

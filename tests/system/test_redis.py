@@ -111,6 +111,32 @@ class OneFleet(harness.SystemTest):
             for instance in fleet:
                 instance.process.stop()
 
+    # Count and end of a window come from one moment: neither a new count with the old end, nor the
+    # other way round. The windows are the clock's, so that the callers go on over some of them.
+    def test_windows_that_end_under_callers_have_exactly_the_limit_each(self):
+        redis, window = Redis(self), 2
+        fleet = self.fleet(2, redis, f"fixed_window\n    limit: 5\n    window: {window}s")
+        ends, left = set(), {}
+
+        def call(instance):
+            client = harness.Client(instance.api)
+            body = json.dumps({"attributes": {"ip": "203.0.113.7", "path": "/login"}})
+            while len(ends) < 5:
+                answer = client.request("POST", "/v1/check", {}, body)
+                self.assertIn(answer.status, (200, 429), answer)
+                # Rounded up from when it was asked: at most a window early.
+                end = -(-int(answer.headers["X-RateLimit-Reset"]) // window) * window
+                ends.add(end)
+                if answer.status == 200:
+                    left.setdefault(end, []).append(int(answer.headers["X-RateLimit-Remaining"]))
+            client.close()
+
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            for job in [pool.submit(call, fleet[i % 2]) for i in range(8)]:
+                job.result()
+        for end in sorted(ends)[1:-1]:  # those that they met from beginning to end
+            self.assertEqual(sorted(left[end]), [0, 1, 2, 3, 4], f"the window that ends at {end}")
+
     def test_a_decision_comes_from_redis_and_says_so(self):
         redis = Redis(self)
         instance = Instance(self, 0, redis.url)
