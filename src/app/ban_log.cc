@@ -30,7 +30,7 @@ void BanLog::begun(const engine::Banned& banned) {
   if (const std::uint64_t left_out = lines_.take_left_out(); left_out > 0) {
     line += "; " + std::to_string(left_out) + " more bans had no line";
   }
-  log::info(line);
+  log::write(log::Level::kInfo, line, log::Text::kEscaped);
 }
 
 }  // namespace weir::app

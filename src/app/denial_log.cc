@@ -38,18 +38,24 @@ const std::vector<Named>& attributes_shown() {
 // The line's fields and what they point to.
 class Fields {
  public:
-  void add(const char* name, std::string value) {
+  void add(const char* name, std::string value, log::Text text = log::Text::kAny) {
     if (value.size() > kMaxValue) value.replace(kMaxValue, std::string::npos, "...");
-    kept_.emplace_back(name, std::move(value));
+    kept_.push_back({name, std::move(value), text});
   }
   void write(const char* message) const {
     std::vector<log::Field> fields;
-    for (const auto& [name, value] : kept_) fields.push_back({name, value});
+    for (const Kept& one : kept_) fields.push_back({one.name, one.value, one.text});
     log::record(message, fields);
   }
 
  private:
-  std::vector<std::pair<const char*, std::string>> kept_;
+  struct Kept {
+    const char* name;
+    std::string value;
+    log::Text text;
+  };
+
+  std::vector<Kept> kept_;
 };
 
 void add_limit(Fields& fields, const engine::Engine& engine, const engine::Decision& decision,
@@ -58,7 +64,8 @@ void add_limit(Fields& fields, const engine::Engine& engine, const engine::Decis
   if (named == nullptr) return;
   fields.add("limit", std::string(named->name));
   if (form != policy::KeyForm::kOff && engine.metrics() != nullptr && named->key_size > 0) {
-    fields.add("key", engine.metrics()->denied_keys().show(named->name, decision.key_of(*named)));
+    fields.add("key", engine.metrics()->denied_keys().show(named->name, decision.key_of(*named)),
+               log::Text::kEscaped);
   }
   const bool has_wait = named->verdict.outcome == Outcome::kDenied && named->verdict.retry_known;
   if (has_wait) {

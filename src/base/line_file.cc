@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,6 +29,11 @@ std::string why(int error) {
 
 std::uint64_t lines_in(std::string_view text) {
   return static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+bool is_pipe(const std::string& path) {
+  struct stat about {};
+  return ::stat(path.c_str(), &about) == 0 && S_ISFIFO(about.st_mode);
 }
 
 // The whole lines at the beginning that take no more than PIPE_BUF; of a longer line, so much.
@@ -92,6 +98,9 @@ Result<FileDescriptor> LineFile::open_file(const std::string& path) {
     // WHY non-blocking: a pipe whose reader is slow or gone must hold up neither start nor end.
     fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
                 0640);
+  }
+  if (fd < 0 && errno == ENXIO && is_pipe(path)) {
+    return Error{ErrorCode::kIo, path + " is a pipe that nobody reads; start who reads it first"};
   }
   if (fd < 0) return Error{ErrorCode::kIo, path + " cannot be opened for writing: " + why(errno)};
   return FileDescriptor(fd);

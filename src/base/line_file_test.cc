@@ -124,7 +124,10 @@ TEST_F(LineFileTest, AfterHalfALineTheNextOneBeginsALineOfItsOwn) {
 
 TEST_F(LineFileTest, APipeThatNobodyReadsFillsUpToTheBoundAndTheRestIsCounted) {
   ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
-  EXPECT_FALSE(LineFile(dropped_).open(path("pipe"))) << "nobody has it open";
+  const auto unread = LineFile(dropped_).open(path("pipe"));
+  ASSERT_FALSE(unread);
+  EXPECT_EQ(unread.error().message,
+            path("pipe") + " is a pipe that nobody reads; start who reads it first");
   const int reader = ::open(path("pipe").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   auto file = opened("pipe");
   const std::string line = std::string(1023, 'x') + "\n";

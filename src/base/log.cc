@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdio>
+#include <exception>
 #include <mutex>
 
 #include "base/hex.h"
@@ -33,11 +34,18 @@ Watcher& watcher() {
 struct Output {
   std::mutex mutex;
   LineFile* background = nullptr;
+  std::terminate_handler terminate = nullptr;  // what ends the program by itself
 };
 
 Output& output() {
   static auto* const instance = new Output;
   return *instance;
+}
+
+// An exception that nobody catches: what led to it is written before the program ends.
+void flush_and_terminate() {
+  flush();
+  output().terminate();
 }
 
 metrics::Counter dropped_lines() {
@@ -64,14 +72,14 @@ void append_bytes_in_hex(std::string& out, std::string_view bytes) {
   }
 }
 
-void append_logfmt_value(std::string& out, std::string_view value) {
+void append_logfmt_value(std::string& out, std::string_view value, Text text) {
   out += '"';
   std::size_t i = 0;
   while (i < value.size()) {
     const std::size_t length = utf8_length(value.substr(i));
     const std::string_view character = value.substr(i, length == 0 ? 1 : length);
     const char c = value[i];
-    if (c == '"' || c == '\\') {
+    if (c == '"' || (c == '\\' && text == Text::kAny)) {
       out += '\\';
       out += c;
     } else if (c == '\n') {
@@ -111,9 +119,10 @@ Frame& frame(Format format) {
   return format == Format::kJson ? *json : *logfmt;
 }
 
-std::string whole_line(Level level, std::string_view message, std::span<const Field> fields) {
+std::string whole_line(Level level, std::string_view message, std::span<const Field> fields,
+                       Text text = Text::kAny) {
   const Format format = current_format.load(std::memory_order_relaxed);
-  return frame(format).around(level, format_line(format, message, fields));
+  return frame(format).around(level, format_line(format, message, fields, text));
 }
 
 std::string line_for_dropped(std::uint64_t lines) {
@@ -122,8 +131,8 @@ std::string line_for_dropped(std::uint64_t lines) {
                     many + " dropped here: nobody read the log, or it could not be written", {});
 }
 
-void put(Level level, std::string_view message, std::span<const Field> fields) {
-  const std::string line = whole_line(level, message, fields);
+void put(Level level, std::string_view message, std::span<const Field> fields, Text text) {
+  const std::string line = whole_line(level, message, fields, text);
   Output& out = output();
   const std::lock_guard lock(out.mutex);
   if (out.background != nullptr) return out.background->write(line);
@@ -144,7 +153,8 @@ std::string_view to_string(Level level) {
   return "";
 }
 
-std::string format_line(Format format, std::string_view message, std::span<const Field> fields) {
+std::string format_line(Format format, std::string_view message, std::span<const Field> fields,
+                        Text text) {
   std::string line;
   if (format == Format::kJson) {
     line = "\"msg\":";
@@ -158,12 +168,12 @@ std::string format_line(Format format, std::string_view message, std::span<const
     return line;
   }
   line = "msg=";
-  append_logfmt_value(line, message);
+  append_logfmt_value(line, message, text);
   for (const Field& field : fields) {
     line += ' ';
     line += field.name;
     line += '=';
-    append_logfmt_value(line, field.value);
+    append_logfmt_value(line, field.value, field.text);
   }
   return line;
 }
@@ -172,15 +182,15 @@ void set_format(Format format) {
   current_format.store(format, std::memory_order_relaxed);
 }
 
-void write(Level level, std::string_view message) {
-  put(level, message, {});
+void write(Level level, std::string_view message, Text text) {
+  put(level, message, {}, text);
   Watcher& one = watcher();
   const std::lock_guard lock(one.mutex);
   if (one.seen) one.seen(level, message);
 }
 
 void record(std::string_view message, std::span<const Field> fields) {
-  put(Level::kInfo, message, fields);
+  put(Level::kInfo, message, fields, Text::kAny);
 }
 
 void watch(std::function<void(Level, std::string_view)> seen) {
@@ -195,10 +205,12 @@ Background::Background() {
   file_ = std::move(file);
   const std::lock_guard lock(output().mutex);
   output().background = file_.get();
+  output().terminate = std::set_terminate(flush_and_terminate);
 }
 
 Background::~Background() {
   if (!file_) return;
+  std::set_terminate(output().terminate);
   // WHY it ends before lines go another way: it may log itself, and must not wait for a reader.
   file_->finish();
   const std::lock_guard lock(output().mutex);

@@ -33,8 +33,12 @@ std::string_view to_string(Level level);
 // From now on; logfmt at first.
 void set_format(Format format);
 
+// Whether a text may hold anything, or is printable since what cannot be shown stands in it as \xHH
+// and a backslash twice: then it is not done once more.
+enum class Text : std::uint8_t { kAny, kEscaped };
+
 // A change of state.
-void write(Level level, std::string_view message);
+void write(Level level, std::string_view message, Text text = Text::kAny);
 
 inline void info(std::string_view message) {
   write(Level::kInfo, message);
@@ -49,6 +53,7 @@ inline void error(std::string_view message) {
 struct Field {
   std::string_view name;  // of letters, digits, '_', '.' and '-'
   std::string_view value;
+  Text text = Text::kAny;
 };
 
 // Something that happened and changed nothing.
@@ -84,6 +89,7 @@ void flush();
 std::uint64_t dropped();
 
 // What stands behind time and level in a line.
-std::string format_line(Format format, std::string_view message, std::span<const Field> fields);
+std::string format_line(Format format, std::string_view message, std::span<const Field> fields,
+                        Text text = Text::kAny);
 
 }  // namespace weir::log

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <exception>
 #include <vector>
 
 #include "base/check.h"
@@ -44,6 +45,14 @@ TEST(Log, QuotesWhatALogfmtValueHolds) {
   const Field fields[] = {{"limit", "login"}, {"key", "user=\"a b\"\\"}};
   EXPECT_EQ(format_line(Format::kLogfmt, "refused", fields),
             R"(msg="refused" limit="login" key="user=\"a b\"\\")");
+}
+
+TEST(Log, WhatIsEscapedAlreadyIsNotEscapedAgain) {
+  const Field fields[] = {{"key", R"(user=\xff\\a"b)", Text::kEscaped}, {"user", R"(\xff)"}};
+  EXPECT_EQ(format_line(Format::kLogfmt, R"(ban: \x01)", fields, Text::kEscaped),
+            R"(msg="ban: \x01" key="user=\xff\\a\"b" user="\\xff")");
+  EXPECT_EQ(format_line(Format::kJson, R"(ban: \x01)", fields, Text::kEscaped),
+            R"("msg":"ban: \\x01","key":"user=\\xff\\\\a\"b","user":"\\xff")");
 }
 
 TEST(Log, WritesJsonThatAParserReads) {
@@ -127,6 +136,13 @@ TEST(LogDeathTest, WhatLedToAFatalMistakeIsWrittenBeforeIt) {
         WEIR_CHECK(1 == 2, "One is not two.");
       },
       "the last line before it\"\nCHECK failed: 1 == 2");
+  EXPECT_DEATH(
+      {
+        const Background background;
+        info("the last line before it");
+        std::terminate();
+      },
+      "the last line before it\"\nterminate called");
 }
 
 }  // namespace

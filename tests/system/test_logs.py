@@ -54,6 +54,24 @@ class Logs(harness.SystemTest):
         self.assertNotIn("s3cret", line)
         self.assertNotIn("forged", line)
 
+    def test_what_cannot_be_shown_of_a_key_is_escaped_once(self):
+        listen = harness.free_port()
+        self.program = self.serve(f"""
+            limits:
+              - {{ name: a, key: [user], algorithm: token_bucket, rate: 1/h, burst: 1,
+                   ban: {{ after: 1, within: 1h, for: 1h }} }}
+            identity: {{ trust_clients: true }}
+            log: {{ denials: 10 }}
+            gateway: {{ listen: 127.0.0.1:{listen}, upstream: http://127.0.0.1:{self.upstream()} }}""")
+        for _ in range(2):
+            harness.get(listen, "/", {"X-User-Id": b"a\\b\xff"})
+        self.program.stop()
+        [refused] = [line for line in self.program.lines if 'msg="refused"' in line]
+        self.assertIn(r'key="user=a\\b\xff"', refused)
+        self.assertIn(r'user="a\\b\xff"', refused)
+        [banned] = [line for line in self.program.lines if "ban: " in line]
+        self.assertIn(r"refuses user=a\\b\xff for", banned)
+
     def test_json_is_json_and_hashed_keys_tell_nobody(self):
         self.begin("log: { denials: 100, format: json }\nmetrics: { keys: hashed }")
         self.refuse(2)
