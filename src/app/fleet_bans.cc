@@ -66,7 +66,7 @@ FleetBans::FleetBans(net::Loop& loop, redis::Settings settings, std::string name
       names_(std::move(names)),
       book_(book),
       clock_(clock),
-      health_(nullptr, redis::Health::Concern::kPolicy),
+      health_(nullptr, redis::Health::Concern::kBans),
       client_(loop, settings_, health_),
       timer_(loop.executor()) {
   book_.share({[this](std::string_view limit, const policy::Ban& ban, std::string_view key) {

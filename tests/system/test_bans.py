@@ -117,7 +117,7 @@ class FleetBans(LiveTest):
         for instance in (0, 1):
             harness.until(lambda: self.reason("mallory", instance) == "banned",
                           f"instance {instance} refuses")
-        # The last thing that one is told may be a wait that has been told already.
+        # Not `left`, which each tells as of when it was asked.
         listed = [[(one["key"], one["times"]) for one in self.control(
             "GET", "/v1/bans", admin=admin)[1]["bans"]] for _, admin in self.instances]
         self.assertEqual(listed, [[(["mallory"], 1)]] * 2)
@@ -142,6 +142,17 @@ class FleetBans(LiveTest):
         self.assertTrue(self.check("mallory", self.instances[0][0])["allowed"])
         redis.kill()
         harness.until(lambda: self.reason("mallory", 0) == "banned", "the ban begins here")
+
+    def test_what_another_program_keeps_under_their_name_leaves_each_to_itself_and_is_told(self):
+        redis = Redis(self)
+        redis.cli("SET", "weir:{bans}", "something else")
+        self.fleet(redis, 1)
+        for _ in range(4):
+            self.check("mallory", self.instances[0][0])
+        harness.until(lambda: self.reason("mallory", 0) == "banned", "the ban begins here")
+        told = self.following[f"weir{self.instances[0][0]}.yaml"].wait_for("WRONGTYPE")
+        self.assertIn("; each instance bans for itself meanwhile (told once)", told)
+        self.assertNotIn("on_error", told)
 
     def test_a_user_with_the_rights_that_the_docs_name_is_enough(self):
         redis = Redis(self)

@@ -230,7 +230,7 @@ void Client::note(Refusal refusal, const Address& by, const std::string& error) 
       if (std::find(troubles_.begin(), troubles_.end(), name) != troubles_.end()) break;
       if (troubles_.size() > 32) break;
       troubles_.push_back(name);
-      log::error(name + ": " + error + "; such decisions follow on_error (told once)");
+      health_.refused(name, error);
       break;
     }
     default:

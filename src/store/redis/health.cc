@@ -19,10 +19,24 @@ constexpr std::string_view kOps[] = {"charge", "peek", "refund", "take", "renew"
 constexpr std::string_view kEndings[] = {"refused", "timeout",     "lost",
                                          "unsent",  "unreachable", "foreign"};
 
-std::string_view consequence(Health::Concern concern) {
-  return concern == Health::Concern::kDecisions
-             ? "; decisions follow on_error until it is over"
-             : "; changes to the policy are not seen until it is over";
+// What follows from an outage, and from a refusal of one call.
+struct Consequence {
+  std::string_view of_outage;
+  std::string_view of_refusal;
+};
+
+Consequence consequence(Health::Concern concern) {
+  switch (concern) {
+    case Health::Concern::kDecisions:
+      return {"; decisions follow on_error until it is over", "; such decisions follow on_error"};
+    case Health::Concern::kPolicy:
+      return {"; changes to the policy are not seen until it is over",
+              "; changes to the policy are not seen"};
+    case Health::Concern::kBans:
+      return {"; each instance bans for itself until it is over",
+              "; each instance bans for itself meanwhile"};
+  }
+  return {};
 }
 
 }  // namespace
@@ -72,7 +86,7 @@ void Health::trouble(std::string_view what, bool begins, const std::string& mess
     State& state = found->second;
     if (begins && ++state.open == 1) {
       state.reason = message;
-      line = std::string(what) + ": " + message + std::string(consequence(concern_));
+      line = std::string(what) + ": " + message + std::string(consequence(concern_).of_outage);
     } else if (!begins && state.open > 0 && --state.open == 0) {
       states_.erase(found);
       line = std::string(what) + ": " + (message.empty() ? "is back" : message);
@@ -80,7 +94,7 @@ void Health::trouble(std::string_view what, bool begins, const std::string& mess
     down_.store(static_cast<int>(states_.size()), std::memory_order_relaxed);
   }
   if (line.empty()) return;
-  if (begins && concern_ == Concern::kPolicy)
+  if (begins && concern_ != Concern::kDecisions)
     log::warning(line);
   else if (begins)
     log::error(line);
@@ -117,6 +131,12 @@ std::string Health::reasons() const {
     text += name + ": " + state.reason;
   }
   return text;
+}
+
+void Health::refused(const std::string& node, const std::string& error) const {
+  std::string line = node + ": " + error;
+  line += consequence(concern_).of_refusal;
+  log::error(line + " (told once)");
 }
 
 void Health::count_error(std::string_view kind) {

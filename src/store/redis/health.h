@@ -23,8 +23,8 @@ namespace weir::store::redis {
 class Health {
  public:
   // What stands still while the store does not answer. Only decisions are an error: whoever keeps
-  // the policy in the same server is not told of one outage as if it were two.
-  enum class Concern : std::uint8_t { kDecisions, kPolicy };
+  // the policy or bans in the same server is not told of one outage as if it were two.
+  enum class Concern : std::uint8_t { kDecisions, kPolicy, kBans };
 
   // REQUIRES: the registry, where given, outlives this and all that counts by it.
   explicit Health(metrics::Registry* registry, Concern concern = Concern::kDecisions);
@@ -48,6 +48,9 @@ class Health {
   // No node is taken for dead, and nothing is in trouble.
   bool up() const { return down_.load(std::memory_order_relaxed) == 0; }
   std::string reasons() const;  // why not, a line
+
+  // A kind of refusal that `node` answers and that nobody heals; for the first of its kind.
+  void refused(const std::string& node, const std::string& error) const;
 
   void count_error(std::string_view kind);
   // A call that ended without an outcome.
