@@ -26,17 +26,6 @@ bool method_holds(const policy::Pattern& pattern, const RequestView& request) {
 
 }  // namespace
 
-policy::Condition prepare(const policy::Condition& written, const policy::Paths& paths) {
-  policy::Condition prepared = written;
-  if (written.attribute.kind == Kind::kPath) {
-    prepared.pattern = policy::prepare_path_pattern(written.pattern, paths);
-  }
-  if (written.attribute.kind == Kind::kHost) {
-    prepared.pattern = policy::prepare_host_pattern(written.pattern);
-  }
-  return prepared;
-}
-
 bool holds(const policy::Condition& prepared, RequestView& request, Readings readings) {
   switch (prepared.attribute.kind) {
     case Kind::kIp:
@@ -54,7 +43,7 @@ bool holds(const policy::Condition& prepared, RequestView& request, Readings rea
 
 Matcher::Matcher(const policy::Match& match, const policy::Paths& paths) {
   for (const policy::Condition& written : match.conditions) {
-    conditions_.push_back(prepare(written, paths));
+    conditions_.push_back(policy::prepare(written, paths));
   }
 }
 

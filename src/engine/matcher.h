@@ -20,9 +20,7 @@ enum class Readings {
   kAll,  // exceptions and exemptions
 };
 
-// A condition whose pattern compares with what listeners give: hosts folded, paths in normal form.
-policy::Condition prepare(const policy::Condition& written, const policy::Paths& paths);
-
+// `prepared`: by policy::prepare (path.h).
 bool holds(const policy::Condition& prepared, RequestView& request, Readings readings);
 
 class Matcher {

@@ -10,7 +10,16 @@
 namespace weir::policy {
 namespace {
 
-constexpr std::string_view kWants = "wants host:port, such as 127.0.0.1:8080 or [::1]:8080";
+// What to say of one that is not right, and of one without a host.
+struct Wants {
+  std::string_view form;
+  std::string_view host;
+};
+
+constexpr Wants kListen{"wants host:port, such as 127.0.0.1:8080 or [::1]:8080",
+                        "has no host; for every interface write 0.0.0.0 or [::]"};
+constexpr Wants kUpstream{"wants http://host:port",
+                          "has no host; for this machine write 127.0.0.1 or [::1]"};
 constexpr std::string_view kUnix = "unix:";
 constexpr std::size_t kMaxPath = 107;  // what the kernel's address of a unix socket holds
 
@@ -74,20 +83,18 @@ bool split(std::string_view text, std::string_view& host, std::string_view& port
 
 // `text` with a port, or with `fallback` where it has none. Offsets count from `shift`.
 Parsed<Address> parse_host_port(std::string_view whole, std::size_t shift,
-                                std::optional<std::uint16_t> fallback, std::string_view wants) {
+                                std::optional<std::uint16_t> fallback, const Wants& wants) {
   const std::string_view text = whole.substr(shift);
   std::string_view host;
   std::string_view port_text;
-  if (!split(text, host, port_text)) return wrong(whole, wants, shift);
-  if (host.empty()) {
-    return wrong(whole, "has no host; for every interface write 0.0.0.0 or [::]", shift);
-  }
-  if (!is_host(host)) return wrong(whole, wants, shift);
+  if (!split(text, host, port_text)) return wrong(whole, wants.form, shift);
+  if (host.empty()) return wrong(whole, wants.host, shift);
+  if (!is_host(host)) return wrong(whole, wants.form, shift);
   const bool has_port = text.size() > host.size() + (text[0] == '[' ? 2 : 0);
   const std::optional<std::uint16_t> port = has_port ? parse_port(port_text) : fallback;
   if (!port) {
     const std::size_t at = shift + (has_port ? text.size() - port_text.size() : text.size());
-    return wrong(whole, has_port ? "whose port is not a number from 0 to 65535" : wants, at);
+    return wrong(whole, has_port ? "whose port is not a number from 0 to 65535" : wants.form, at);
   }
   return Address{std::string(host), *port};
 }
@@ -107,6 +114,15 @@ Parsed<Address> parse_unix(std::string_view text) {
   return address;
 }
 
+// WHY: two spellings of one server shall be seen to be one.
+std::string normal_host(std::string_view host) {
+  if (const auto address = IpAddress::parse(host)) return address->to_string();
+  std::string folded(host);
+  std::transform(folded.begin(), folded.end(), folded.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return folded;
+}
+
 }  // namespace
 
 bool is_host(std::string_view text) {
@@ -115,11 +131,10 @@ bool is_host(std::string_view text) {
 
 Parsed<Address> parse_address(std::string_view text) {
   if (text.starts_with(kUnix)) return parse_unix(text);
-  return parse_host_port(text, 0, std::nullopt, kWants);
+  return parse_host_port(text, 0, std::nullopt, kListen);
 }
 
 Parsed<Upstream> parse_upstream(std::string_view text) {
-  constexpr std::string_view kWantsUrl = "wants http://host:port";
   if (text.starts_with(kUnix)) {
     Parsed<Address> address = parse_unix(text);
     if (const auto* mistake = std::get_if<ScalarError>(&address)) return *mistake;
@@ -127,7 +142,7 @@ Parsed<Upstream> parse_upstream(std::string_view text) {
   }
   const bool tls = text.starts_with("https://");
   const std::string_view scheme = tls ? "https://" : "http://";
-  if (!text.starts_with(scheme)) return wrong(text, kWantsUrl);
+  if (!text.starts_with(scheme)) return wrong(text, kUpstream.form);
   if (text.find('@') != text.npos) {
     return ScalarError{"holds a user, which an upstream does not take: http://host:port"};
   }
@@ -138,11 +153,12 @@ Parsed<Upstream> parse_upstream(std::string_view text) {
     return wrong(text, "wants no path: requests keep the one that they came with", beyond);
   }
   const std::uint16_t port = tls ? 443 : 80;
-  Parsed<Address> address = parse_host_port(authority, scheme.size(), port, kWantsUrl);
+  Parsed<Address> address = parse_host_port(authority, scheme.size(), port, kUpstream);
   if (const auto* mistake = std::get_if<ScalarError>(&address)) return *mistake;
-  if (std::get<Address>(address).port == 0) return wrong(text, "port 0 cannot be reached");
-  return Upstream{std::get<Address>(std::move(address)),
-                  std::string(authority.substr(scheme.size())), tls};
+  Address& reached = std::get<Address>(address);
+  if (reached.port == 0) return wrong(text, "port 0 cannot be reached");
+  reached.host = normal_host(reached.host);
+  return Upstream{std::move(reached), std::string(authority.substr(scheme.size())), tls};
 }
 
 bool is_loopback(const Address& address) {

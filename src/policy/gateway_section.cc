@@ -44,11 +44,11 @@ constexpr std::array kUpstreamTlsFields{
     Field<ClientTls>{{"ca", "path", "",
                       "What the upstream's certificate must be signed by; left out: one of the "
                       "system's authorities."},
-                     [](Reader& r, const Entry& e, ClientTls& t) { read_text(r, e, t.ca); }},
+                     [](Reader& r, const Entry& e, ClientTls& t) { read_path(r, e, t.ca); }},
     Field<ClientTls>{{"cert", "path", "", "The gateway's own certificate chain, PEM."},
-                     [](Reader& r, const Entry& e, ClientTls& t) { read_text(r, e, t.cert); }},
+                     [](Reader& r, const Entry& e, ClientTls& t) { read_path(r, e, t.cert); }},
     Field<ClientTls>{{"key", "path", "", "Its private key, PEM."},
-                     [](Reader& r, const Entry& e, ClientTls& t) { read_text(r, e, t.key); }},
+                     [](Reader& r, const Entry& e, ClientTls& t) { read_path(r, e, t.key); }},
     Field<ClientTls>{
         {"server_name", "host name", "",
          "What the upstream's certificate must name; left out: the URL's host."},
@@ -69,7 +69,7 @@ constexpr std::array<std::pair<std::string_view, AccessFormat>, 2> kAccessFormat
 constexpr std::array kAccessLogFields{
     Field<AccessLog>{{"file", "path", kRequired, "Where the lines go; they are appended."},
                      [](Reader& r, const Entry& e, AccessLog& log) {
-                       if (read_text(r, e, log.file) && log.file.empty()) {
+                       if (read_path(r, e, log.file) && log.file.empty()) {
                          r.mistake(e.value->at,
                                    "file is empty, wants a path, or leave access_log out");
                        }

@@ -123,7 +123,7 @@ constexpr std::array kJwtFields{
     Field<Jwt>{{"keys", "path", kRequired,
                 "The file with the keys that tokens are checked by: public keys or certificates "
                 "(PEM), a key set (JWKS), or one secret. Read again when it changes."},
-               [](Reader& r, const Entry& e, Jwt& j) { read_text(r, e, j.keys); }},
+               [](Reader& r, const Entry& e, Jwt& j) { read_path(r, e, j.keys); }},
     Field<Jwt>{{"algorithms", "list of names, such as RS256", kRequired,
                 "The algorithms that a token may be signed by; never none."},
                read_jwt_algorithms},

@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::array kCertificateFields{
     Field<Certificate>{{"cert", "path", kRequired, "The certificate chain, PEM."},
-                       [](Reader& r, const Entry& e, Certificate& c) { read_text(r, e, c.cert); }},
+                       [](Reader& r, const Entry& e, Certificate& c) { read_path(r, e, c.cert); }},
     Field<Certificate>{{"key", "path", kRequired, "Its private key, PEM."},
-                       [](Reader& r, const Entry& e, Certificate& c) { read_text(r, e, c.key); }},
+                       [](Reader& r, const Entry& e, Certificate& c) { read_path(r, e, c.key); }},
 };
 
 void read_certificates(Reader& reader, const Entry& entry, Tls& out) {
@@ -27,12 +27,12 @@ void read_certificates(Reader& reader, const Entry& entry, Tls& out) {
 // The certificate of `tls` itself stands first.
 constexpr std::array kTlsFields{
     Field<Tls>{{"cert", "path", kRequired, "The certificate chain, PEM."},
-               [](Reader& r, const Entry& e, Tls& t) { read_text(r, e, t.certificates[0].cert); }},
+               [](Reader& r, const Entry& e, Tls& t) { read_path(r, e, t.certificates[0].cert); }},
     Field<Tls>{{"key", "path", kRequired, "Its private key, PEM."},
-               [](Reader& r, const Entry& e, Tls& t) { read_text(r, e, t.certificates[0].key); }},
+               [](Reader& r, const Entry& e, Tls& t) { read_path(r, e, t.certificates[0].key); }},
     Field<Tls>{{"client_ca", "path", "",
                 "What clients' certificates must be signed by; left out: they need none."},
-               [](Reader& r, const Entry& e, Tls& t) { read_text(r, e, t.client_ca); }},
+               [](Reader& r, const Entry& e, Tls& t) { read_path(r, e, t.client_ca); }},
     Field<Tls>{{"certificates", "list of { cert, key }", "",
                 "Further ones: a client that names one of their hosts (SNI) gets it."},
                read_certificates},
@@ -64,7 +64,7 @@ constexpr auto kAdminFields = with_listener_fields<Admin>(std::array{
         {"state", "path", "",
          "Keeps changes made through the admin API over a restart, in this file, which only weir's "
          "user can read. Read at the start."},
-        [](Reader& r, const Entry& e, Admin& a) { read_text(r, e, a.state); }},
+        [](Reader& r, const Entry& e, Admin& a) { read_path(r, e, a.state); }},
 });
 
 constexpr auto kRespFields = with_listener_fields<Resp>(std::array{

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "policy/path.h"
 #include "policy/value_list.h"
 
 namespace weir::policy {
@@ -58,6 +59,32 @@ void check_method(Reader& reader, const std::string& text, Position at) {
   }
 }
 
+// Hosts are compared without port and trailing dot, as normalise_host gives them.
+void check_host(Reader& reader, const std::string& text, Position at) {
+  constexpr std::string_view kLike =
+      "write one such as shop.example.org, *.example.org, 203.0.113.7 or [2001:db8::1]";
+  if (text.empty()) {
+    reader.doubt(at, "host '' never comes: what names no host is not matched by one");
+    return;
+  }
+  const bool wild = text.find('*') != std::string::npos;
+  if (text.starts_with('~') || (wild && text.find_first_of("[]") != std::string::npos)) return;
+  std::string probe = text;
+  std::replace(probe.begin(), probe.end(), '*', 'x');
+  const auto host = normalise_host(probe);
+  if (!host) {
+    reader.doubt(at, "host " + quote(text) + " never comes: it is none", std::string(kLike));
+    return;
+  }
+  Pattern exact;
+  exact.add({Pattern::Kind::kExact, probe, probe, nullptr, {}});
+  if (*host && prepare_host_pattern(exact).matches(**host)) return;
+  reader.doubt(at,
+               "host " + quote(text) + " never comes: hosts are compared without port, and " +
+                   "addresses in their shortest form",
+               wild ? std::string(kLike) : "write " + quote(host->value_or("")));
+}
+
 void read_alternative(Reader& reader, const Entry& entry, const Attribute& attribute,
                       Pattern& pattern) {
   const std::string* text = read_scalar(reader, entry, "text, a wildcard or ~regex");
@@ -67,12 +94,14 @@ void read_alternative(Reader& reader, const Entry& entry, const Attribute& attri
     reader.mistake(entry.value->at, added.error().message);
   } else if (attribute.kind == Attribute::Kind::kMethod) {
     check_method(reader, *text, entry.value->at);
+  } else if (attribute.kind == Attribute::Kind::kHost) {
+    check_host(reader, *text, entry.value->at);
   }
 }
 
 constexpr std::array kListFields{
     Field<std::string>{{"file", "path", kRequired, "Lists the alternatives, one a line."},
-                       [](Reader& r, const Entry& e, std::string& file) { read_text(r, e, file); }},
+                       [](Reader& r, const Entry& e, std::string& file) { read_path(r, e, file); }},
 };
 
 // `{ file: blocked.txt }`

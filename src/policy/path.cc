@@ -259,6 +259,25 @@ Pattern prepare_path_pattern(const Pattern& written, const Paths& options) {
   return prepared;
 }
 
+Condition prepare(const Condition& written, const Paths& paths) {
+  Condition prepared = written;
+  if (written.attribute.kind == Attribute::Kind::kPath) {
+    prepared.pattern = prepare_path_pattern(written.pattern, paths);
+  }
+  if (written.attribute.kind == Attribute::Kind::kHost) {
+    prepared.pattern = prepare_host_pattern(written.pattern);
+  }
+  return prepared;
+}
+
+Match prepare(const Match& written, const Paths& paths) {
+  Match prepared;
+  for (const Condition& condition : written.conditions) {
+    prepared.conditions.push_back(prepare(condition, paths));
+  }
+  return prepared;
+}
+
 Result<std::optional<std::string>> normalise_host(std::string_view host) {
   if (host.empty()) return std::optional<std::string>();
   if (host[0] == '[') return normalise_literal(host);

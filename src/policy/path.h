@@ -56,6 +56,10 @@ std::optional<std::string> with_slashes_decoded(std::string_view match, const Pa
 // The pattern as it compares with a NormalPath's `match` under these options.
 Pattern prepare_path_pattern(const Pattern& written, const Paths& options);
 
+// A condition whose pattern compares with what listeners give: hosts folded, paths in normal form.
+Condition prepare(const Condition& written, const Paths& paths);
+Match prepare(const Match& written, const Paths& paths);
+
 // A host without port, one trailing dot and upper case; nothing for an empty one.
 // ERRORS: kInvalid (answer 400) for what is no host.
 Result<std::optional<std::string>> normalise_host(std::string_view host);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "policy/format.h"
+#include "policy/print_listeners.h"
 #include "policy/print_parts.h"
 
 namespace weir::policy {
@@ -145,15 +146,7 @@ class Printer {
     response(policy.response);
     websocket(policy.websocket);
     paths(policy.paths);
-    if (policy.gateway) gateway(*policy.gateway);
-    if (policy.api) {
-      listener("api", *policy.api, policy.api->token);
-      line("  ", "id_lifetime", format_duration(policy.api->id_lifetime));
-    }
-    if (policy.admin) {
-      listener("admin", *policy.admin, policy.admin->token);
-      if (!policy.admin->state.empty()) line("  ", "state", text(policy.admin->state));
-    }
+    out_ += print_listeners(policy, options_);
     metrics(policy.metrics);
     log(policy.log);
     return std::move(out_);
@@ -308,79 +301,6 @@ class Printer {
     line("  ", "params", value.ignore_params ? "ignore" : "keep");
     line("  ", "case", value.fold_case ? "fold" : "keep");
     line("  ", "encoded_slash", value.keep_encoded_slash ? "keep" : "refuse");
-  }
-
-  void gateway(const Gateway& value) {
-    out_ += "gateway:\n";
-    common(value);
-    if (!value.upstream.servers.empty()) line("  ", "upstream", print_upstream(value.upstream));
-    if (!value.routes.empty()) out_ += "  routes:\n";
-    for (const Route& route : value.routes) out_ += "    - " + print_route(route) + "\n";
-    upstream_tls(value.upstream_tls);
-    line("  ", "max_header_bytes", std::to_string(value.max_header_bytes));
-    line("  ", "max_headers", std::to_string(value.max_headers));
-    if (value.access_log) access_log(*value.access_log);
-    out_ += "  timeouts:\n";
-    const GatewayTimeouts& t = value.timeouts;
-    const std::pair<std::string_view, Duration> rows[] = {
-        {"header", t.header},   {"idle", t.idle},         {"body", t.body},
-        {"connect", t.connect}, {"response", t.response}, {"drain", t.drain}};
-    for (const auto& [name, duration] : rows) line("    ", name, format_duration(duration));
-  }
-
-  void access_log(const AccessLog& value) {
-    line("  ", "access_log",
-         "{ file: " + text(value.file) +
-             ", format: " + (value.format == AccessFormat::kJson ? "json" : "combined") +
-             ", query: " + word(value.query) + " }");
-  }
-
-  void upstream_tls(const ClientTls& value) {
-    std::string all;
-    const std::pair<std::string_view, const std::string&> rows[] = {
-        {"ca", value.ca},
-        {"cert", value.cert},
-        {"key", value.key},
-        {"server_name", value.server_name}};
-    for (const auto& [name, file] : rows) {
-      if (file.empty()) continue;
-      all.append(all.empty() ? "{ " : ", ").append(name).append(": ").append(text(file));
-    }
-    if (!all.empty()) line("  ", "upstream_tls", all + " }");
-  }
-
-  // What every listener has.
-  void common(const Listener& value) {
-    line("  ", "listen", text(value.listen.to_string()));
-    if (value.tls) tls(*value.tls);
-    line("  ", "proxy_protocol", word(value.proxy_protocol));
-    const std::pair<std::string_view, std::uint32_t> bounds[] = {
-        {"max_connections", value.max_connections},
-        {"max_connections_per_client", value.max_connections_per_client}};
-    for (const auto& [name, bound] : bounds) {
-      if (bound != 0) line("  ", name, std::to_string(bound));
-    }
-  }
-
-  void tls(const Tls& value) {
-    const auto pair = [](const Certificate& one) {
-      return "cert: " + text(one.cert) + ", key: " + text(one.key);
-    };
-    std::string all = "{ " + pair(value.certificates[0]);
-    if (!value.client_ca.empty()) all += ", client_ca: " + text(value.client_ca);
-    const std::vector<Certificate> further(value.certificates.begin() + 1,
-                                           value.certificates.end());
-    if (!further.empty()) {
-      all += ", certificates: " +
-             list(further, [&](const Certificate& one) { return "{ " + pair(one) + " }"; });
-    }
-    line("  ", "tls", all + " }");
-  }
-
-  void listener(std::string_view name, const Listener& value, const std::string& token) {
-    out_.append(name).append(":\n");
-    common(value);
-    line("  ", "token", token.empty() || options_.show_secrets ? text(token) : "\"***\"");
   }
 
   PrintOptions options_;

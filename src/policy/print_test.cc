@@ -83,7 +83,11 @@ gateway:
   timeouts: { idle: 5, drain: 1m }
   max_headers: 50
   access_log: { file: /var/log/weir/access.log, format: json, query: true }
-api: { listen: 127.0.0.1:8081, token: abc }
+api: { listen: 127.0.0.1:8081, token: abc, adhoc: true, id_lifetime: 1h }
+resp: { listen: 127.0.0.1:6380, password: abc }
+grpc:
+  { listen: 127.0.0.1:8082, token: abc, atomic: true, max_connections: 9,
+    attributes: { remote_address: ip, "${X}": header.x-y } }
 admin: { listen: 127.0.0.1:9090, token: "x$${y}", state: /var/lib/weir/changes }
 metrics: { top_keys: 10, keys: hashed }
 log: { format: json, denials: 5 }
@@ -187,6 +191,19 @@ upstream = "http://b:2"
 [api]
 listen = "127.0.0.1:8081"
 token = "abc"
+adhoc = true
+id_lifetime = "60m"
+
+[resp]
+listen = "127.0.0.1:6380"
+password = "abc"
+
+[grpc]
+listen = "127.0.0.1:8082"
+token = "abc"
+atomic = true
+max_connections = 9
+attributes = { remote_address = "ip", "${X}" = "header.x-y" }
 
 [admin]
 listen = "127.0.0.1:9090"
@@ -212,8 +229,12 @@ TEST(Print, ReadsBackAsTheSamePolicy) {
 }
 
 TEST(Print, ShowsNoSecretUnlessAskedTo) {
-  const Loaded loaded =
-      load_text("p", "limits: []\nadmin: { listen: 127.0.0.1:1, token: hunter2 }", Format::kYaml);
+  const Loaded loaded = load_text("p",
+                                  "limits: []\nadmin: { listen: 127.0.0.1:1, token: hunter2 }\n"
+                                  "api: { listen: 127.0.0.1:2, token: hunter2 }\n"
+                                  "resp: { listen: 127.0.0.1:3, password: hunter2 }\n"
+                                  "grpc: { listen: 127.0.0.1:4, token: hunter2 }\n",
+                                  Format::kYaml);
   ASSERT_TRUE(loaded.policy.has_value());
   EXPECT_EQ(print_yaml(*loaded.policy).find("hunter2"), std::string::npos);
   EXPECT_NE(print_yaml(*loaded.policy, {.show_secrets = true}).find("hunter2"), std::string::npos);

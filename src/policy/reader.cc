@@ -118,6 +118,15 @@ bool read_text(Reader& reader, const Entry& entry, std::string& out) {
   return true;
 }
 
+// WHY not left to who opens it: it would open another file, whose name ends at the NUL.
+bool read_path(Reader& reader, const Entry& entry, std::string& out) {
+  if (!read_text(reader, entry, out)) return false;
+  if (out.find('\0') == std::string::npos) return true;
+  reader.mistake(entry.value->at, entry.key + " holds a NUL, which no path does");
+  out.clear();
+  return false;
+}
+
 bool read_name(Reader& reader, const Entry& entry, std::string& out) {
   constexpr std::string_view kWants = "a name of 1 to 64 letters, digits, _, . and -";
   const std::string* text = read_scalar(reader, entry, kWants);

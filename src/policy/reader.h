@@ -57,6 +57,7 @@ struct Range {
 const std::string* read_scalar(Reader& reader, const Entry& entry, std::string_view wants);
 
 bool read_text(Reader& reader, const Entry& entry, std::string& out);
+bool read_path(Reader& reader, const Entry& entry, std::string& out);  // of a file
 bool read_name(Reader& reader, const Entry& entry, std::string& out);  // [A-Za-z0-9_.-]{1,64}
 bool read_bool(Reader& reader, const Entry& entry, bool& out);
 bool read_count(Reader& reader, const Entry& entry, std::uint64_t& out,

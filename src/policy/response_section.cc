@@ -32,10 +32,10 @@ void read_headers(Reader& reader, const Entry& entry, Response& out) {
 }
 
 void read_template(Reader& reader, const Entry& entry, Response& out) {
-  auto made = BodyTemplate::load(entry.value->text);
+  if (!read_path(reader, entry, out.template_file)) return;
+  auto made = BodyTemplate::load(out.template_file);
   if (!made) return reader.mistake(entry.value->at, "body: " + made.error().message);
   out.body = BodyFormat::kTemplate;
-  out.template_file = entry.value->text;
   out.body_template = std::move(*made);
 }
 

@@ -43,7 +43,7 @@ void read_instances(Reader& reader, const Entry& entry, Store& out) {
 constexpr std::array kSnapshotFields{
     Field<Snapshot>{{"file", "path", kRequired, "The file to keep the counters in."},
                     [](Reader& r, const Entry& e, Snapshot& s) {
-                      if (read_text(r, e, s.file) && s.file.empty()) {
+                      if (read_path(r, e, s.file) && s.file.empty()) {
                         r.mistake(e.value->at, "file is empty, wants the path of a file");
                       }
                     }},
@@ -98,11 +98,11 @@ constexpr std::array kStoreFields{
                   "Memory: keeps the counters in a file over a restart."},
                  read_snapshot},
     Field<Store>{{"ca", "path", "", "TLS: certificates that the store's must be signed by."},
-                 [](Reader& r, const Entry& e, Store& s) { read_text(r, e, s.ca); }},
+                 [](Reader& r, const Entry& e, Store& s) { read_path(r, e, s.ca); }},
     Field<Store>{{"cert", "path", "", "TLS: the client certificate."},
-                 [](Reader& r, const Entry& e, Store& s) { read_text(r, e, s.cert); }},
+                 [](Reader& r, const Entry& e, Store& s) { read_path(r, e, s.cert); }},
     Field<Store>{{"key", "path", "", "TLS: its private key."},
-                 [](Reader& r, const Entry& e, Store& s) { read_text(r, e, s.key); }},
+                 [](Reader& r, const Entry& e, Store& s) { read_path(r, e, s.key); }},
     Field<Store>{
         {"server_name", "host name", "", "TLS: the name that the store's certificate has."},
         [](Reader& r, const Entry& e, Store& s) { read_text(r, e, s.server_name); }},

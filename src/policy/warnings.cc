@@ -1,12 +1,16 @@
 #include "policy/warnings.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "limit/rule.h"
 #include "policy/address.h"
+#include "policy/coverage.h"
 #include "policy/format.h"
 #include "policy/gateway_doubts.h"
 #include "policy/overshadowed.h"
+#include "policy/path.h"
+#include "policy/route_doubts.h"
 
 namespace weir::policy {
 namespace {
@@ -44,30 +48,6 @@ std::string written(const KeyPart& part) {
   return out;
 }
 
-// Whether every value that `narrow` admits is one that `wide` admits; false when unsure.
-bool covers(const Pattern& wide, const Pattern& narrow) {
-  if (narrow.alternatives().empty()) return false;  // its mistakes have been told
-  return std::all_of(narrow.alternatives().begin(), narrow.alternatives().end(),
-                     [&](const Pattern::Alternative& one) {
-                       if (one.kind == Pattern::Kind::kExact) return wide.matches(one.form);
-                       return std::any_of(wide.alternatives().begin(), wide.alternatives().end(),
-                                          [&](const Pattern::Alternative& other) {
-                                            return other.kind == one.kind && other.text == one.text;
-                                          });
-                     });
-}
-
-// Whether every request that meets `narrow` meets `wide`; false when unsure.
-bool covers(const Match& wide, const std::optional<Match>& narrow) {
-  if (wide.conditions.empty() || !narrow) return false;
-  return std::all_of(wide.conditions.begin(), wide.conditions.end(), [&](const Condition& w) {
-    return std::any_of(narrow->conditions.begin(), narrow->conditions.end(),
-                       [&](const Condition& n) {
-                         return n.attribute == w.attribute && covers(w.pattern, n.pattern);
-                       });
-  });
-}
-
 bool is_unlimited(const NumberSet& numbers) {
   return !numbers.empty() && std::all_of(numbers.begin(), numbers.end(), [](const Numbers& n) {
     return algorithm_of(n) == Algorithm::kUnlimited;
@@ -85,7 +65,9 @@ bool limits_nobody(const Limit& limit) {
 class Doubts {
  public:
   Doubts(Reader& reader, const Node& root, const Policy& policy)
-      : reader_(reader), root_(root), policy_(policy) {}
+      : reader_(reader), root_(root), policy_(policy) {
+    for (const Match& match : policy.exempt) exempt_.push_back(prepare(match, policy.paths));
+  }
 
   void limits() {
     const Entry* entry = root_.find("limits");
@@ -175,8 +157,20 @@ class Doubts {
                   "leave it out; Redis keeps its counters itself");
   }
 
+  void admin() {
+    if (!policy_.admin || policy_.admin->state.empty()) return;
+    const Entry* entry = root_.find("admin");
+    const auto folder = std::filesystem::path(policy_.admin->state).parent_path();
+    std::error_code ignored;
+    if (entry == nullptr || folder.empty() || std::filesystem::exists(folder, ignored)) return;
+    reader_.doubt(place_of(*entry->value, "state"),
+                  "state is in a folder that does not exist, " + quote(folder.string()) +
+                      ": changes made through the admin API will be refused",
+                  "make the folder, and let weir's user write there");
+  }
+
   void secrets() {
-    for (std::string_view section : {"admin", "api", "resp"}) {
+    for (std::string_view section : {"admin", "api", "resp", "grpc"}) {
       const Entry* entry = root_.find(section);
       if (entry == nullptr) continue;
       for (std::string_view key : {"token", "password"}) {
@@ -201,20 +195,26 @@ class Doubts {
     if (limits_nobody(limit)) {
       reader_.doubt(place_of(node, "algorithm"), name + " can never fire: it is unlimited for all");
     }
-    for (const Match& match : limit.except) {
-      if (!covers(match, limit.match)) continue;
-      reader_.doubt(place_of(node, "except"),
-                    name + " can never fire: `except` takes out all that `match` lets in");
-    }
-    for (const Match& match : policy_.exempt) {
-      if (!covers(match, limit.match)) continue;
-      reader_.doubt(place_of(node, "match"),
-                    name + " can never fire: `exempt` takes out all that `match` lets in");
-    }
+    if (limit.match) taken_out(limit, node, name);
     if (limit.ban) ban(limit, node, name);
     held(limit, node, name);
     never_sent(limit, node, name);
     afterwards(limit, node, name);
+  }
+
+  // REQUIRES: limit.match.
+  void taken_out(const Limit& limit, const Node& node, const std::string& name) {
+    const Match match = prepare(*limit.match, policy_.paths);
+    for (const Match& except : limit.except) {
+      if (!covers(prepare(except, policy_.paths), match)) continue;
+      reader_.doubt(place_of(node, "except"),
+                    name + " can never fire: `except` takes out all that `match` lets in");
+    }
+    for (const Match& exempt : exempt_) {
+      if (!covers(exempt, match)) continue;
+      reader_.doubt(place_of(node, "match"),
+                    name + " can never fire: `exempt` takes out all that `match` lets in");
+    }
   }
 
   void ban(const Limit& limit, const Node& node, const std::string& name) {
@@ -379,6 +379,7 @@ class Doubts {
   Reader& reader_;
   const Node& root_;
   const Policy& policy_;
+  std::vector<Match> exempt_;  // prepared
 };
 
 }  // namespace
@@ -390,7 +391,9 @@ void warn(Reader& reader, const Node& root, const Policy& policy, bool world_rea
   doubts.websocket();
   doubts.preflights();
   doubts.listeners();
+  warn_of_routes(reader, root, policy);
   doubts.store();
+  doubts.admin();
   if (world_readable) doubts.secrets();
 }
 

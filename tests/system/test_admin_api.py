@@ -1,6 +1,7 @@
 """Changes to a policy in force, through the admin API and the commands that use it."""
 
 import json
+import resource
 import subprocess
 import threading
 
@@ -232,12 +233,22 @@ class AdminApi(LiveTest):
 
     def test_a_change_that_cannot_be_written_is_not_in_force(self):
         state = self.folder / "none" / "changes.json"
-        self.serve(self.policy(BUCKET).replace(f"token: {self.TOKEN}",
-                                               f"token: {self.TOKEN}, state: {state}"))
+        program = self.serve(self.policy(BUCKET).replace(f"token: {self.TOKEN}",
+                                                         f"token: {self.TOKEN}, state: {state}"))
+        self.assertIn("state is in a folder that does not exist", program.output)
         status, value = self.control("PUT", "/v1/limits/b", {"burst": 9})
         self.assertEqual(status, 503)
         self.assertIn("could not be kept", value["detail"])
         self.assertEqual(self.check("u", cost=0)["quota"], 5)
+
+    def test_half_a_file_of_changes_is_not_left_behind(self):
+        state = self.folder / "changes.json"
+        program = self.serve(self.policy(BUCKET).replace(f"token: {self.TOKEN}",
+                                                         f"token: {self.TOKEN}, state: {state}"))
+        _, hard = resource.prlimit(program.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(program.pid, resource.RLIMIT_FSIZE, (10, hard))
+        self.assertEqual(self.control("PUT", "/v1/limits/b", {"burst": 9})[0], 503)
+        self.assertEqual(list(self.folder.glob("changes*")), [])
 
     def test_a_change_that_cannot_be_held_with_the_others_is_refused_and_not_kept(self):
         state = self.folder / "changes.json"
