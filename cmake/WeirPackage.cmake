@@ -76,6 +76,7 @@ set(CPACK_COMPONENT_PROGRAM_DESCRIPTION
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME libweir${weir_soversion})
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS "tzdata")
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA "${weir_debian}/triggers")
 set(CPACK_COMPONENT_RUNTIME_DESCRIPTION
 "rate limiter for C++ programs: shared library
  Limits within a program: token and leaky buckets, windows, logs, concurrency,

@@ -25,7 +25,7 @@ ACCEPTED_TAGS = {
     "initial-upload-closes-no-bugs",        # nor uploaded
     "no-symbols-control-file",              # every minor version is another soname, until 1.0
     "maintainer-script-calls-systemctl",    # as debhelper's own scripts do
-    "maintscript-calls-ldconfig",           # cpack writes it, where Debian has a trigger
+    "maintscript-calls-ldconfig",           # cpack writes it, beside the trigger
 }
 
 

@@ -119,7 +119,10 @@ WantedBy=multi-user.target
 TEXT
   inside systemctl enable -q try.service
   umount "$root/proc" "$root/dev"
-  timeout 300 systemd-nspawn --quiet --boot --directory="$root" > "$root/packages/console" 2>&1 ||
+  alone=
+  [ -d /run/systemd/system ] || alone="--register=no --keep-unit"  # no systemd here that would know of it
+  # shellcheck disable=SC2086
+  timeout 300 systemd-nspawn --quiet --boot $alone --directory="$root" > "$root/packages/console" 2>&1 ||
     { tail -n 20 "$root/packages/console"; exit 1; }
   cat "$root/packages/booted"
   grep -q '^booted 0' "$root/packages/booted"
