@@ -65,7 +65,8 @@ inside weir validate /etc/weir/weir.yaml
 
 say "start as its user, and ask"
 sed -i "s/:8081/:$port/; s/:9090/:$((port + 1))/" "$root/etc/weir/weir.yaml"
-inside su -s /bin/sh weir -c 'exec weir serve -c /etc/weir/weir.yaml' > "$root/packages/serve" 2>&1 &
+# WHY not su: it would stand between us and the program, and be stopped in its stead.
+chroot --userspec=weir "$root" /usr/bin/weir serve -c /etc/weir/weir.yaml > "$root/packages/serve" 2>&1 &
 service=$!
 wait_for_port "$port"
 curl -sf -d '{"attributes":{"ip":"203.0.113.7"}}' "http://127.0.0.1:$port/v1/check"
