@@ -12,23 +12,9 @@ namespace {
 constexpr std::size_t kMaxShown = 128;
 constexpr std::uint32_t kMaxStride = 1024;
 
-// How this thread goes about the refusals of the running second.
-struct Pace {
-  std::int64_t period = -1;
-  std::uint32_t counted = 0;
-  std::uint32_t stride = 1;
-  std::uint32_t skip = 0;                      // refusals that are passed over before the next
-  std::uint64_t random = 0x9E3779B97F4A7C15u;  // xorshift; WHY not in step: clients have rhythms
-};
-
-std::uint32_t next_random(Pace& pace) {
-  pace.random ^= pace.random << 13;
-  pace.random ^= pace.random >> 7;
-  pace.random ^= pace.random << 17;
-  return static_cast<std::uint32_t>(pace.random >> 32);
-}
-
 }  // namespace
+
+thread_local constinit DeniedKeys::Pace DeniedKeys::pace_;
 
 DeniedKeys::DeniedKeys() : hash_(random_sip_key()), sets_(std::make_unique<Set[]>(kSets)) {}
 
@@ -39,49 +25,42 @@ void DeniedKeys::configure(const policy::Metrics& settings) {
   on_.store(on, std::memory_order_relaxed);
 }
 
-// How many refusals the one at hand stands for; 0: it is passed over.
-inline std::uint64_t DeniedKeys::weight(Instant now) {
-  thread_local constinit Pace pace;
-  const std::int64_t period = now.steady_ns >> 30;  // 1.07 s
-  if (period != pace.period) {
-    pace.period = period;
-    pace.counted = 0;
-    pace.stride = 1;
-    pace.skip = 0;
+std::uint64_t DeniedKeys::Pace::take(std::int64_t now_ns) {
+  // The second clause: another clock, of another engine on this thread.
+  if (now_ns >= until_ns || now_ns < until_ns - kPeriodNs) {
+    until_ns = now_ns + kPeriodNs;
+    left = kExact;
+    stride = 1;
   }
-  if (pace.skip > 0) {
-    --pace.skip;
-    return 0;
+  const std::uint32_t stands_for = stride;
+  if (--left == 0) {
+    left = kPerStride;
+    if (stride < kMaxStride) stride *= 2;
   }
-  const std::uint32_t stride = pace.stride;
-  if (++pace.counted % kExact == 0 && pace.stride < kMaxStride) pace.stride *= 2;
+  random ^= random << 13;
+  random ^= random >> 7;
+  random ^= random << 17;
   // On average stride - 1 are passed over.
-  if (pace.stride > 1) pace.skip = next_random(pace) % (2 * pace.stride - 1);
-  return stride;
+  skip = static_cast<std::uint32_t>(random >> 32) % (2 * stride - 1);
+  return stands_for;
 }
 
-void DeniedKeys::count(std::string_view limit, std::string_view key, Instant now) {
+void DeniedKeys::count(std::string_view limit, std::string_view key, std::uint64_t weight) {
   if (!on_.load(std::memory_order_relaxed)) return;
-  const std::uint64_t stands_for = weight(now);
-  if (stands_for > 0) add(limit, key, stands_for);
-}
-
-// WHY apart: most refusals of a flood are passed over, and need none of its registers.
-void DeniedKeys::add(std::string_view limit, std::string_view key, std::uint64_t stands_for) {
   const std::uint64_t hash = hash_(limit, key).high | 1;  // 0: an empty entry
   const std::size_t number = (hash >> 8) % kSets;
   std::lock_guard lock(locks_[number % kLocks]);
   Entry* least = &sets_[number].entries[0];
   for (Entry& entry : sets_[number].entries) {
     if (entry.hash == hash) {
-      entry.count += stands_for;
+      entry.count += weight;
       return;
     }
     if (entry.count < least->count) least = &entry;
   }
   least->hash = hash;
   least->error = least->count;
-  least->count += stands_for;
+  least->count += weight;
   least->limit = limit;
   least->key = key.substr(0, kMaxKeyBytes);
   any_.store(true, std::memory_order_relaxed);

@@ -8,8 +8,10 @@
 // Deviations:
 // 1. Entries lie in sets that a keyed hash chooses, so that nothing but one set is searched; nobody
 //    outside can aim at a set.
-// 2. A thread that sees more than kExact refusals within about a second counts one in n, n-fold,
-//    n doubling with each further kExact: then a count is an estimate.
+// 2. A thread that counts more than kExact refusals within a second counts one in n, n-fold, n
+//    doubling with each further kPerStride that it counts: then a count is an estimate. So a thread
+//    takes the way to the sketch some 14,000 times in a second at most, and a refusal of a flood
+//    costs it a comparison and a countdown.
 //
 // THREADS: any. Two threads meet only at keys of the same part of the sketch.
 
@@ -45,13 +47,21 @@ class DeniedKeys {
   static constexpr std::size_t kSets = 128;
   static constexpr std::size_t kWays = 16;
   static constexpr std::uint32_t kExact = 4096;
+  static constexpr std::uint32_t kPerStride = 1024;
 
   DeniedKeys();
 
   void configure(const policy::Metrics& settings);
 
+  // How many refusals the one at hand stands for; 0: it is passed over, as most of a flood's are.
+  // To be asked once for each, before count(). WHY apart: no key need be found for what is passed
+  // over.
+  static std::uint64_t weight(Instant now) {
+    if (now.steady_ns < pace_.until_ns && --pace_.skip >= 0) return 0;
+    return pace_.take(now.steady_ns);
+  }
   // `key` as KeySpec::append wrote it. Does nothing where keys are not told.
-  void count(std::string_view limit, std::string_view key, Instant now);
+  void count(std::string_view limit, std::string_view key, std::uint64_t weight);
 
   // The most refused, the first of them first; at most `metrics.top_keys`.
   std::vector<DeniedKey> top() const;
@@ -76,11 +86,24 @@ class DeniedKeys {
   static constexpr std::size_t kMaxKeyBytes = 512;
   static constexpr std::size_t kLocks = 16;
 
-  static std::uint64_t weight(Instant now);
-  [[gnu::noinline]] void add(std::string_view limit, std::string_view key,
-                             std::uint64_t stands_for);
+  // How a thread goes about the refusals of the running second.
+  struct Pace {
+    static constexpr std::int64_t kPeriodNs = 1'000'000'000;
+
+    std::int64_t until_ns = 0;
+    std::int64_t skip = 0;   // refusals that are passed over before the next; negative: none
+    std::uint32_t left = 0;  // to count before the stride doubles
+    std::uint32_t stride = 1;
+    std::uint64_t random = 0x9E3779B97F4A7C15u;  // xorshift; WHY not in step: clients have rhythms
+
+    // The next that is counted: how many it stands for.
+    std::uint64_t take(std::int64_t now_ns);
+  };
+
   std::vector<Entry> largest(std::size_t count) const;
   std::string show(const Entry& entry) const;
+
+  static thread_local constinit Pace pace_;
 
   const KeyedHash hash_;
   std::atomic<bool> on_{true};

@@ -246,7 +246,8 @@ void Engine::count(const Pending& pending, const Decision& decision) const {
     const LimitDecision& one = decision.limits[i];
     pending.met[i].limit->counting()->count(one.verdict, one.source, one.shadow, decision.allowed);
     const bool refused = !one.verdict.allowed() && !one.shadow && one.key_size > 0;
-    if (refused) metrics_->denied_keys().count(one.name, decision.key_of(one), pending.now);
+    const std::uint64_t weight = refused ? DeniedKeys::weight(pending.now) : 0;
+    if (weight > 0) metrics_->denied_keys().count(one.name, decision.key_of(one), weight);
   }
 }
 
