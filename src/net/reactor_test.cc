@@ -8,7 +8,10 @@
 #include <chrono>
 #include <functional>
 #include <future>
+#include <memory>
+#include <random>
 #include <string_view>
+#include <vector>
 
 #include "net/loop.h"
 #include "net/stream.h"
@@ -142,6 +145,77 @@ TEST(Reactor, ALoopWithoutSocketsWaitsForTheRest) {
   timer.expires_after(std::chrono::milliseconds(1));
   timer.async_wait([&](const SystemError& error) { fired = !error; });
   loop.run_until([&] { return fired; });
+}
+
+// Streams that speak, wait and close one another, from what they hear, from posts, and from
+// outside.
+class Crowd {
+ public:
+  explicit Crowd(std::uint32_t seed) : random_(seed) {
+    for (int i = 0; i < 12; ++i) enter();
+  }
+
+  void turn() {
+    for (int i = 0; i < 4; ++i) act();
+    loop_.run_ready();
+  }
+  int told() const { return told_; }
+  int closed() const { return closed_; }
+
+ private:
+  void enter() {
+    auto& watched = *all_.emplace_back(std::make_unique<Watched>(loop_));
+    watched.owner.then = [this, &watched] {
+      ++told_;
+      EXPECT_NE(watched.stream, nullptr) << "it was closed, and hears something";
+      if (random_() % 2 == 0) drain(watched);
+      if (watched.stream != nullptr) watched.stream->wait_to_read();
+      act();
+    };
+  }
+
+  void drain(Watched& watched) {
+    std::array<char, 64> bytes;
+    while (watched.stream->readable()) watched.stream->read(bytes.data(), bytes.size());
+  }
+
+  void act() {
+    Watched& watched = *all_[random_() % all_.size()];
+    switch (random_() % 4) {
+      case 0:
+        loop_.post([this] { act(); });
+        break;
+      case 1:
+        if (all_.size() < 600 && random_() % 2 == 0) close(watched);
+        break;
+      default:
+        if (watched.stream != nullptr) watched.say("x");
+        break;
+    }
+  }
+
+  void close(Watched& watched) {
+    if (watched.stream == nullptr) return;
+    ++closed_;
+    watched.stream->close();
+    watched.stream.reset();
+    enter();
+  }
+
+  std::mt19937 random_;
+  Loop loop_{0};
+  std::vector<std::unique_ptr<Watched>> all_;
+  int told_ = 0;
+  int closed_ = 0;
+};
+
+TEST(Reactor, WhoeverClosesWhomFromWhereverNobodyHearsAnythingAfterIt) {
+  const auto seed = std::random_device{}();
+  SCOPED_TRACE(seed);
+  Crowd crowd(seed);
+  for (int i = 0; i < 4000; ++i) crowd.turn();
+  EXPECT_GT(crowd.told(), 500);
+  EXPECT_GT(crowd.closed(), 100);
 }
 
 }  // namespace
