@@ -29,6 +29,9 @@ class ConnectionTest : public ::testing::Test {
     connection_ = new Connection(loop_, Transport(FileDescriptor(fd)), kMaxInput);
     connection_->set_owner(&owner_);
   }
+  ~ConnectionTest() override {
+    if (connection_) connection_->close();
+  }
 
   template <typename Condition>
   bool run_until(Condition condition) {
