@@ -1,5 +1,7 @@
 // The program: reads the command line and hands over to app/.
 
+#include <fcntl.h>
+
 #include <cstdio>
 
 #include "app/changes.h"
@@ -27,8 +29,17 @@ struct Run {
   int operator()(const weir::app::BanOptions& options) const { return run_ban(options); }
 };
 
+// WHY: who starts a program with one of these closed would have the next file or connection take
+// its number, and what is printed would go there.
+void fill_standard_files() {
+  for (const int fd : {0, 1, 2}) {
+    if (::fcntl(fd, F_GETFD) < 0) ::open("/dev/null", O_RDWR);  // the lowest that is free: this one
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  fill_standard_files();
   return std::visit(Run{}, weir::app::parse_command_line(argc, argv));
 }

@@ -1,6 +1,7 @@
 """Faults that other limiters shipped in what they answer and in what they ask of their store, tried on
 the running program: numbers in headers, other statuses, upstreams that fail, round trips to Redis."""
 
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -25,10 +26,10 @@ class Answers(harness.SystemTest):
                           f"http://127.0.0.1:{upstream} {more} }}\n"
                           f"admin: {{ listen: 127.0.0.1:{self.admin} }}\n", *arguments)
 
-    def clocked(self, limits):
+    def clocked(self, limits, upstream=None):
         """A gateway whose clock stands where at() puts it, so many seconds into the hour."""
         path = self.folder / "clock"
-        self.gateway(limits, self.upstream(), "", "--test-clock", path)
+        self.gateway(limits, upstream or self.upstream(), "", "--test-clock", path)
         clock = harness.TestClock(path)
         self.addCleanup(clock.close)
 
@@ -55,6 +56,25 @@ class Headers(Answers):
             self.assertEqual(int(refused.headers["X-RateLimit-Reset"]), HOUR + begin + 10)
             at(asked + int(wait))
             self.assertEqual(get(self.listen).status, 200)
+
+    def test_an_answer_that_comes_after_its_window_has_the_numbers_of_its_decision(self):
+        server = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(server.close)
+        server.settimeout(harness.PATIENCE)
+        at = self.clocked("  - { name: a, algorithm: fixed_window, limit: 5, window: 10s }\n",
+                          server.getsockname()[1])
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            asked = pool.submit(get, self.listen)
+            backend, _ = server.accept()
+            backend.recv(65536)
+            at(25)
+            backend.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+            answer = asked.result()
+            backend.close()
+        self.assertEqual((answer.status, answer.headers["X-RateLimit-Remaining"],
+                          answer.headers["X-RateLimit-Reset"]), (200, "4", str(HOUR + 10)))
+        self.assertIsNone(answer.headers["Retry-After"])
+        self.assertEqual(answer.headers["RateLimit"], '"a";r=4;t=10')
 
     def test_a_refusal_has_the_numbers_of_the_limit_that_refused(self):
         at = self.clocked("  - { name: minute, algorithm: fixed_window, limit: 60, window: 60s }\n"

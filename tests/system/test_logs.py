@@ -2,12 +2,15 @@
 or JSON, with no more of a client than the policy lets be told."""
 
 import json
+import os
 import re
 import shutil
 import socket
 import subprocess
 
 import harness
+from example import shape
+from test_failures import shown
 from test_metrics import promtool
 
 POLICY = """
@@ -130,6 +133,8 @@ class Logs(harness.SystemTest):
         self.assertGreaterEqual(sum(told), dropped)
         refusals, stopping = 5001, 1
         self.assertEqual(len(lines) - len(told) + sum(told), refusals + stopping)
+        [example] = shown("The log is not read", "log")
+        self.assertRegex(text, shape(example))
         torn = [line for line in lines if not re.fullmatch(r'ts=\S+ level=\w+ msg=".*"', line)]
         self.assertEqual(torn, [])
 
@@ -147,6 +152,18 @@ class Logs(harness.SystemTest):
         self.refuse_pipelined(1000)
         program.terminate()
         self.assertEqual(program.wait(harness.PATIENCE), 0)
+
+    # Else the next file or connection has its number, and gets the log.
+    def test_a_program_that_was_given_no_standard_error_writes_it_nowhere_else(self):
+        self.listen = harness.free_port()
+        path = self.write("weir.yaml", POLICY.format(listen=self.listen, upstream=self.upstream(),
+                                                     more="log: { denials: 100 }"))
+        program = self.start("sh", "-c", f"exec {harness.WEIR} serve -c {path} 2>&-")
+        program.wait_until_ready()
+        self.assertEqual(os.readlink(f"/proc/{program.pid}/fd/2"), "/dev/null")
+        self.refuse(3)
+        program.stop()
+        self.assertNotIn("refused", program.output)
 
     def refuse_pipelined(self, count):
         """One request is admitted, and so many are refused, with long lines in the log."""
