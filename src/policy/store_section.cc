@@ -40,6 +40,8 @@ void read_instances(Reader& reader, const Entry& entry, Store& out) {
   if (read_number(reader, entry, instances, {1, 100'000})) out.instances = instances;
 }
 
+constexpr std::uint64_t kMaxKeys = 1 << 30;  // what one memory store can hold
+
 constexpr std::array kSnapshotFields{
     Field<Snapshot>{{"file", "path", kRequired, "The file to keep the counters in."},
                     [](Reader& r, const Entry& e, Snapshot& s) {
@@ -89,10 +91,10 @@ constexpr std::array kStoreFields{
                  }},
     Field<Store>{{"prefix", "text", "\"weir:\"", "In front of every key in Redis."},
                  [](Reader& r, const Entry& e, Store& s) { read_text(r, e, s.prefix); }},
-    Field<Store>{{"max_keys", "whole number, 1000 to 4000000000", "1000000",
+    Field<Store>{{"max_keys", "whole number, 1000 to 1073741824", "1000000",
                   "Memory: how many counters are kept at most."},
                  [](Reader& r, const Entry& e, Store& s) {
-                   read_count(r, e, s.max_keys, {1000, 4'000'000'000});
+                   read_count(r, e, s.max_keys, {1000, kMaxKeys});
                  }},
     Field<Store>{{"snapshot", "a mapping, see below", "",
                   "Memory: keeps the counters in a file over a restart."},
