@@ -106,15 +106,35 @@ inside sh -c 'cd /packages && c++ -std=c++20 app.cc $(pkg-config --cflags --libs
 if [ -n "${WEIR_BOOT:-}" ]; then
   say "booted: systemd starts it"
   inside sh -c 'apt-get install -y -qq --no-install-recommends systemd systemd-sysv curl > /packages/log 2>&1'
+  # With an access log, for which the sandbox must let it write.
+  cat >> "$root/etc/weir/weir.yaml" <<TEXT
+gateway:
+  listen: 127.0.0.1:$((port + 2))
+  upstream: http://127.0.0.1:$port
+  access_log: { file: /var/log/weir/access.log }
+TEXT
+  cat > "$root/packages/booted.sh" <<TEXT
+set -eux
+ready() { curl -sf http://127.0.0.1:$((port + 1))/readyz; }
+systemctl status --no-pager weir.service
+ready
+systemctl reload weir
+systemctl restart weir
+ready
+curl -s http://127.0.0.1:$((port + 2))/
+timeout 20 sh -c 'until grep "GET / " /var/log/weir/access.log; do sleep 0.1; done'
+stat -c '%A %U:%G %n' /var/lib/weir /var/log/weir /run/weir
+echo all is well
+TEXT
   cat > "$root/etc/systemd/system/try.service" <<TEXT
 [Unit]
 After=weir.service multi-user.target
 [Service]
 Type=oneshot
-ExecStart=/bin/sh -c 'systemctl status weir.service; curl -sf http://127.0.0.1:$((port + 1))/readyz && systemctl reload weir && systemctl restart weir && curl -sf http://127.0.0.1:$((port + 1))/readyz && echo; echo booted \$? ; journalctl -u weir --no-pager'
-ExecStopPost=systemctl poweroff
-StandardOutput=file:/packages/booted
-StandardError=file:/packages/booted
+ExecStart=/bin/sh /packages/booted.sh
+ExecStopPost=/bin/sh -c 'journalctl -u weir --no-pager; systemctl poweroff'
+StandardOutput=append:/packages/booted
+StandardError=append:/packages/booted
 [Install]
 WantedBy=multi-user.target
 TEXT
@@ -126,7 +146,7 @@ TEXT
   timeout 300 systemd-nspawn --quiet --boot $alone --directory="$root" > "$root/packages/console" 2>&1 ||
     { tail -n 20 "$root/packages/console"; exit 1; }
   cat "$root/packages/booted"
-  grep -q '^booted 0' "$root/packages/booted"
+  grep -qx 'all is well' "$root/packages/booted"
   mount -t proc proc "$root/proc"
 fi
 
