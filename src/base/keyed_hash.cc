@@ -50,10 +50,6 @@ WEIR_AES __m128i block_at(const char* bytes) {
   return _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes));
 }
 
-WEIR_AES __m128i joined(const Hash128& hash) {
-  return _mm_set_epi64x(static_cast<long long>(hash.high), static_cast<long long>(hash.low));
-}
-
 WEIR_AES Hash128 split(__m128i value) {
   Hash128 hash;
   hash.low = static_cast<std::uint64_t>(_mm_cvtsi128_si64(value));
@@ -94,13 +90,18 @@ WEIR_AES __m128i scramble(__m128i block, const Keys& keys) {
 // is the text's last 16 bytes, or all of a shorter text.
 template <std::size_t Lanes, typename Keys>
 WEIR_AES __m128i sum_of(std::string_view text, const Keys* lanes, const Keys& chain) {
-  __m128i sum = _mm_setzero_si128();
   const char* at = text.data();
   std::size_t left = text.size();
-  if (left == 0) return sum;
+  if (left == 0) return _mm_setzero_si128();
   if (left < 16) return scramble(short_block(at, left), lanes[0]);
   const char* const last = at + left - 16;
-  for (std::size_t lane = 0; lane < Lanes && left > 0; ++lane) {
+  __m128i sum = scramble(block_at(at), lanes[0]);
+  if (left <= 32) {  // what most keys are: no loop
+    return left == 16 ? sum : _mm_xor_si128(sum, scramble(block_at(last), lanes[1]));
+  }
+  at += 16;
+  left -= 16;
+  for (std::size_t lane = 1; lane < Lanes && left > 0; ++lane) {
     const bool whole = left >= 16;
     sum = _mm_xor_si128(sum, scramble(block_at(whole ? at : last), lanes[lane]));
     at += 16;
@@ -131,7 +132,7 @@ __attribute__((target("aes,sse4.1"))) Hash128 KeyedHash::by_aes(std::size_t name
   __m128i sum = scramble(
       _mm_set_epi64x(static_cast<long long>(name_size), static_cast<long long>(key.size())),
       lengths);
-  sum = _mm_xor_si128(sum, joined(name_sum));
+  sum = _mm_xor_si128(sum, block_at(reinterpret_cast<const char*>(&name_sum)));
   sum = _mm_xor_si128(sum, sum_of<kLanes>(key, sets + kLanes, chain));
   return split(scramble(sum, end));
 }
