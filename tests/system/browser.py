@@ -29,13 +29,21 @@ class Browser:
         wanted = {"browserName": "chrome", "goog:chromeOptions": options,
                   "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"}}
         self.session = ""
-        made = self.ask("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
-        self.session = "/session/" + made["sessionId"]
+        self.session = "/session/" + self.begin({"capabilities": {"alwaysMatch": wanted}})
         test.addCleanup(self.close)
         self.set_media(dark)
         if width < 700:
             self.devtools("Emulation.setDeviceMetricsOverride", width=width, height=height,
                           deviceScaleFactor=2, mobile=True)
+
+    def begin(self, wanted):
+        """A busy machine may take Chromium longer to start than chromedriver waits for it."""
+        for attempt in range(3):
+            try:
+                return self.ask("POST", "/session", wanted)["sessionId"]
+            except AssertionError as error:
+                if attempt == 2 or "DevToolsActivePort" not in str(error):
+                    raise
 
     def ask(self, method, path, body=None):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
