@@ -58,12 +58,14 @@ TscClock::TscClock() : usable_(invariant_tsc()) {
   first_ = Line{tsc, ns, 0};
   tsc_.store(tsc, std::memory_order_relaxed);
   ns_.store(ns, std::memory_order_relaxed);
-  adjust(read_tsc());
+  adjust(read_tsc(), ns);
   // A quarter of a second, in ticks.
   renew_after_ = static_cast<std::uint64_t>((Wide{250'000'000} << 32) /
                                             speed_.load(std::memory_order_relaxed));
 }
 
+// WHY no fence beside the counter: readings of one thread must not go back, and it takes them in
+// its order; a fence would cost more than all the rest.
 std::int64_t TscClock::steady_ns() const {
   if (!usable_) return truth_.steady_ns();
   for (;;) {
@@ -74,18 +76,18 @@ std::int64_t TscClock::steady_ns() const {
     const std::uint64_t tsc = read_tsc();
     if ((before & 1) != 0 || version_.load(std::memory_order_acquire) != before) continue;
     if (tsc <= base) return ns;  // another core's counter, a little behind
-    if (tsc - base > renew_after_) adjust(tsc);
-    return ns + scaled(tsc - base, speed);
+    const std::int64_t now = ns + scaled(tsc - base, speed);
+    return tsc - base <= renew_after_ ? now : adjust(tsc, now);
   }
 }
 
-void TscClock::adjust(std::uint64_t tsc) const {
+std::int64_t TscClock::adjust(std::uint64_t tsc, std::int64_t now) const {
   const std::unique_lock one(adjusting_, std::try_to_lock);
   const std::uint64_t base = tsc_.load(std::memory_order_relaxed);
-  if (!one || (renew_after_ != 0 && tsc - base <= renew_after_)) return;
+  if (!one || (renew_after_ != 0 && tsc - base <= renew_after_)) return now;
   const std::int64_t truth = truth_.steady_ns();
   const std::uint64_t here = read_tsc();
-  if (here <= first_.tsc || truth <= first_.ns) return;
+  if (here <= first_.tsc || truth <= first_.ns) return now;
   const auto ticks = static_cast<std::int64_t>(here - first_.tsc);
   const auto speed = static_cast<std::uint64_t>(
       (Wide{static_cast<std::uint64_t>(truth - first_.ns)} << 32) / static_cast<Wide>(ticks));
@@ -96,6 +98,7 @@ void TscClock::adjust(std::uint64_t tsc) const {
   ns_.store(shown > truth ? shown : truth, std::memory_order_relaxed);
   speed_.store(speed, std::memory_order_relaxed);
   version_.fetch_add(1, std::memory_order_release);
+  return now;
 }
 
 }  // namespace weir

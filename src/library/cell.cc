@@ -2,6 +2,33 @@
 
 namespace weir::library {
 
+bool Cell::swap(const Words& expected, const Words& wanted) {
+#if defined(__x86_64__) && defined(__GCC_HAVE_SYNC_COMPARE_AND_SWAP_16)
+  const auto joined = [](const Words& words) {
+    return (Wide{words.word} << 64) | static_cast<std::uint64_t>(words.time);
+  };
+  __extension__ typedef unsigned __int128 __attribute__((may_alias)) Both;
+  return __sync_bool_compare_and_swap(reinterpret_cast<Both*>(&time_), joined(expected),
+                                      joined(wanted));
+#else
+  (void)expected;
+  (void)wanted;
+  return false;
+#endif
+}
+
+Cell::Taken Cell::take_shared(std::uint64_t cost, std::int64_t now, Seen& seen) {
+  for (int tries = 0; tries < kMaxTries; ++tries) {
+    const Words from = read();
+    if ((from.word & kClosed) != 0) return Taken::kAskOwner;
+    Taken taken;
+    const Words next = decide(from, cost, now, seen, taken);
+    const bool same = next.time == from.time && next.word == from.word;
+    if (same ? unchanged(from) : swap(from, next)) return taken;
+  }
+  return Taken::kAskOwner;
+}
+
 std::optional<Level> Cell::close() {
   if (bias_.owned()) {
     bias_.revoke();

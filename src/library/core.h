@@ -39,13 +39,17 @@ class Core {
   }
 
   bool allow(std::uint64_t cost, Instant now) {
-    if (cost > 0) {
-      Cell::Seen seen;
-      const std::int64_t ns = limit::read(limit::Timeline::kSteady, now);
-      const Cell::Taken taken = cell_.take(cost, ns, seen);
-      if (taken != Cell::Taken::kAskOwner) return taken == Cell::Taken::kYes;
-    }
+    const Cell::Taken taken = take_quickly(cost, now.steady_ns);
+    if (taken != Cell::Taken::kAskOwner) return taken == Cell::Taken::kYes;
     return allow_locked(cost, now);
+  }
+  // By the limiter's own clock.
+  bool allow(std::uint64_t cost) {
+    if (!lone_.load(std::memory_order_relaxed)) return allow_locked(cost, clock_->now());
+    const std::int64_t ns = clock_->steady_ns();
+    const Cell::Taken taken = take_quickly(cost, ns);
+    if (taken != Cell::Taken::kAskOwner) return taken == Cell::Taken::kYes;
+    return allow_locked(cost, at_ns(ns));
   }
   Verdict check(std::uint64_t cost, Instant now);
   Portion allow_at_most(std::uint64_t most, Instant now);
@@ -86,6 +90,11 @@ class Core {
   Core(const Clock& clock, Compiled compiled);
   static Result<Compiled> compile(const std::vector<Numbers>& numbers);
 
+  Cell::Taken take_quickly(std::uint64_t cost, std::int64_t steady_ns) {
+    if (cost == 0) return Cell::Taken::kAskOwner;
+    Cell::Seen seen;
+    return cell_.take(cost, limit::within_reach(steady_ns), seen);
+  }
   bool allow_locked(std::uint64_t cost, Instant now);
 
   // REQUIRES, for all below: visited.

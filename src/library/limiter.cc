@@ -58,7 +58,7 @@ Limiter& Limiter::operator=(Limiter&& other) noexcept = default;
 Limiter::~Limiter() = default;
 
 bool Limiter::allow(std::uint64_t cost) {
-  return core_->allow(cost, core_->quick_now());
+  return core_->allow(cost);
 }
 
 bool Limiter::allow(std::uint64_t cost, Instant now) {
