@@ -135,20 +135,6 @@ void KeyedCore::add(const Rules& rules, std::string_view key, std::uint64_t cost
   }
 }
 
-std::optional<KeyedCore::Touched> KeyedCore::take_quickly(const Rules& rules, std::string_view key,
-                                                          std::uint64_t cost, Instant now) {
-  if (!rules.quick || !blocks_.empty()) return std::nullopt;
-  store::MemoryStore& memory = store_->memory;
-  const store::MemoryStore::Spot spot = memory.locate(hashed_name_, key);
-  memory.see(now);
-  return memory.touch(spot, *rules.quick, cost);
-}
-
-bool KeyedCore::allow(const Rules& rules, std::string_view key, std::uint64_t cost, Instant now) {
-  if (const auto touched = take_quickly(rules, key, cost, now)) return touched->step.admitted;
-  return take_locked(rules, key, cost, now).verdict.allowed();
-}
-
 KeyedCore::Taken KeyedCore::take(const Rules& rules, std::string_view key, std::uint64_t cost,
                                  Instant now) {
   const auto touched = take_quickly(rules, key, cost, now);
@@ -166,24 +152,40 @@ KeyedCore::Taken KeyedCore::take_locked(const Rules& rules, std::string_view key
   return Taken{combined(answers, admission.admitted), admission.at};
 }
 
-// Side by side, so that the slots of several keys are fetched from memory at once.
 void KeyedCore::take_each(const Rules& rules, std::span<const KeyedCall> calls, Instant now,
                           std::span<Verdict> verdicts) {
-  constexpr std::size_t kAtOnce = 16;
   const bool quick = rules.quick && blocks_.empty();
+  for (std::size_t done = 0; done < calls.size(); done += kAtOnce) {
+    const auto some = calls.subspan(done, std::min(kAtOnce, calls.size() - done));
+    const auto answers = verdicts.subspan(done, some.size());
+    quick ? take_side_by_side(rules, some, now, answers) : take_in_turn(rules, some, now, answers);
+  }
+}
+
+void KeyedCore::take_in_turn(const Rules& rules, std::span<const KeyedCall> calls, Instant now,
+                             std::span<Verdict> verdicts) {
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    verdicts[i] = take_locked(rules, calls[i].key, calls[i].cost, now).verdict;
+  }
+}
+
+// So that the slots of several keys are fetched from memory at once. REQUIRES: rules.quick, and at
+// most kAtOnce calls.
+void KeyedCore::take_side_by_side(const Rules& rules, std::span<const KeyedCall> calls, Instant now,
+                                  std::span<Verdict> verdicts) {
   store::MemoryStore& memory = store_->memory;
   std::array<store::MemoryStore::Spot, kAtOnce> spots;
-  for (std::size_t done = 0; done < calls.size(); done += kAtOnce) {
-    const std::size_t count = std::min(kAtOnce, calls.size() - done);
-    for (std::size_t i = 0; quick && i < count; ++i) {
-      spots[i] = memory.locate(hashed_name_, calls[done + i].key);
-    }
-    if (quick) memory.see(now);
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto& [key, cost] = calls[done + i];
-      const auto touched = quick ? memory.touch(spots[i], *rules.quick, cost) : std::nullopt;
-      verdicts[done + i] = touched ? rules.quick->bucket.verdict(touched->step, cost)
-                                   : take_locked(rules, key, cost, now).verdict;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    spots[i] = memory.locate(hashed_name_, calls[i].key);
+  }
+  memory.see(now);
+  const std::uint32_t place = memory.place_of(*rules.quick);
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const auto& [key, cost] = calls[i];
+    if (const auto touched = memory.touch(spots[i], *rules.quick, place, cost)) {
+      verdicts[i] = rules.quick->bucket.verdict(touched->step, cost);
+    } else {
+      verdicts[i] = take_locked(rules, key, cost, now).verdict;
     }
   }
 }

@@ -124,6 +124,12 @@ class KeyedCore {
   std::optional<Touched> take_quickly(const Rules& rules, std::string_view key, std::uint64_t cost,
                                       Instant now);
   Taken take_locked(const Rules& rules, std::string_view key, std::uint64_t cost, Instant now);
+  void take_in_turn(const Rules& rules, std::span<const KeyedCall> calls, Instant now,
+                    std::span<Verdict> verdicts);
+  void take_side_by_side(const Rules& rules, std::span<const KeyedCall> calls, Instant now,
+                         std::span<Verdict> verdicts);
+
+  static constexpr std::size_t kAtOnce = 16;
 
   std::string name_;
   std::vector<std::string> counters_;  // one for each set of numbers
@@ -135,5 +141,21 @@ class KeyedCore {
   std::array<store::Takeover, 4> takeovers_;  // by Inherit
   Blocks blocks_;
 };
+
+inline std::optional<KeyedCore::Touched> KeyedCore::take_quickly(const Rules& rules,
+                                                                 std::string_view key,
+                                                                 std::uint64_t cost, Instant now) {
+  if (!rules.quick || !blocks_.empty()) return std::nullopt;
+  store::MemoryStore& memory = store_->memory;
+  const store::MemoryStore::Spot spot = memory.locate(hashed_name_, key);
+  memory.see(now);
+  return memory.touch(spot, *rules.quick, memory.place_of(*rules.quick), cost);
+}
+
+inline bool KeyedCore::allow(const Rules& rules, std::string_view key, std::uint64_t cost,
+                             Instant now) {
+  if (const auto touched = take_quickly(rules, key, cost, now)) return touched->step.admitted;
+  return take_locked(rules, key, cost, now).verdict.allowed();
+}
 
 }  // namespace weir::library

@@ -35,17 +35,19 @@ class NarrowBucket {
       : burst_(rule.quota()),
         step_(rule.step()),
         unit_(rule.unit()),
-        capacity_(static_cast<std::uint64_t>(rule.capacity())) {}
+        capacity_(static_cast<std::uint64_t>(rule.capacity())),
+        reach_ns_(unit_ == 1 ? kMaxTicks - 1 : (kMaxTicks - 1) / unit_) {}
 
   std::uint64_t capacity() const { return capacity_; }
 
-  // The ticks from the epoch to a moment `since_epoch` ns after it; nothing where it is out of
-  // reach.
-  std::optional<std::uint64_t> ticks(std::int64_t since_epoch) const {
-    if (since_epoch < 0) return std::nullopt;
-    const Wide ticks = wide_product(static_cast<std::uint64_t>(since_epoch), unit_);
-    if (ticks >= kMaxTicks) return std::nullopt;
-    return static_cast<std::uint64_t>(ticks);
+  // Whether a moment so many ns after the epoch has a number of ticks that counts; none before the
+  // epoch has.
+  bool reaches(std::int64_t since_epoch) const {
+    return static_cast<std::uint64_t>(since_epoch) <= reach_ns_;
+  }
+  // The ticks from the epoch to then. REQUIRES: reaches(since_epoch).
+  std::uint64_t ticks(std::int64_t since_epoch) const {
+    return static_cast<std::uint64_t>(since_epoch) * unit_;
   }
 
   // What is missing, `since_epoch` ns after the epoch, in reach or not.
@@ -117,6 +119,7 @@ class NarrowBucket {
   std::uint64_t step_;  // ticks that one token takes
   std::uint64_t unit_;  // ticks in a nanosecond
   std::uint64_t capacity_;
+  std::uint64_t reach_ns_;  // after the epoch: the last moment before 2^62 ticks
 };
 
 }  // namespace weir::limit

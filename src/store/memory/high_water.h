@@ -20,17 +20,16 @@ namespace weir::store {
 class HighWater {
  public:
   void raise(Instant now) {
-    const std::int64_t steady = limit::within_reach(now.steady_ns);
     std::int64_t seen = steady_.load(std::memory_order_relaxed);
+    if (now.steady_ns < seen) return;
+    const std::int64_t steady = limit::within_reach(now.steady_ns);
     while (steady > seen &&
            !steady_.compare_exchange_weak(seen, steady, std::memory_order_acq_rel)) {
     }
     if (steady < seen) return;
     // Relaxed: any recent distance between the two clocks is right.
-    const std::uint64_t ahead = bits(limit::within_reach(now.wall_ns)) - bits(steady);
-    if (ahead_.load(std::memory_order_relaxed) != ahead) {
-      ahead_.store(ahead, std::memory_order_relaxed);
-    }
+    const std::uint64_t ahead = bits(now.wall_ns) - bits(steady);
+    if (ahead_.load(std::memory_order_relaxed) != ahead) keep_ahead(now.wall_ns, steady);
   }
 
   // REQUIRES, for all below: raise() was called.
@@ -45,6 +44,13 @@ class HighWater {
  private:
   // Differences of instants may need 65 bits: they wrap, and wrap back when added.
   static std::uint64_t bits(std::int64_t ns) { return static_cast<std::uint64_t>(ns); }
+
+  void keep_ahead(std::int64_t wall, std::int64_t steady) {
+    const std::uint64_t ahead = bits(limit::within_reach(wall)) - bits(steady);
+    if (ahead_.load(std::memory_order_relaxed) != ahead) {
+      ahead_.store(ahead, std::memory_order_relaxed);
+    }
+  }
 
   std::atomic<std::int64_t> steady_{limit::kEarliestNs};
   std::atomic<std::uint64_t> ahead_{0};  // wall - steady

@@ -58,10 +58,21 @@ Admission MemoryStore::charge_now(std::span<const Charge> charges, Instant now,
   const Charge& charge = charges[0];
   const auto rule = QuickRule::of(*charge.rule);
   const auto touched =
-      rule ? touch(spot_of(fingerprint(charge)), *rule, charge.cost) : std::nullopt;
+      rule ? touch(spot_of(fingerprint(charge)), *rule, place_of(*rule), charge.cost)
+           : std::nullopt;
   if (!touched) return charge_locked(charges, answers, takeovers);
   answers[0] = Answer{rule->bucket.verdict(touched->step, charge.cost)};
   return Admission{touched->step.admitted || charge.shadow, at(*touched)};
+}
+
+MemoryStore::Try MemoryStore::touch_again(BucketSlot& slot, std::uint64_t name,
+                                          const QuickRule& rule, std::uint64_t cost) {
+  constexpr int kMaxTries = 16;
+  for (int tries = 1; tries < kMaxTries && slot.is(name); ++tries) {
+    const Try last = try_touch(slot, name, rule, cost);
+    if (last.outcome != Try::kAgain) return last;
+  }
+  return Try{Try::kAskLock, {}};
 }
 
 Admission MemoryStore::charge_locked(std::span<const Charge> charges, std::span<Answer> answers,

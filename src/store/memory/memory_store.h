@@ -66,7 +66,7 @@ class MemoryStore final : public Store {
   // For callers with many keys of one token bucket: the steps of a call that needs no lock, told
   // apart, so that they may be taken for several keys side by side.
   //
-  //   see(now);  spot = locate(name, key);  touch(spot, rule, cost)
+  //   see(now);  spot = locate(name, key);  touch(spot, rule, place_of(rule), cost)
   //
   // Where touch() says nothing the call was not made: charge_now() makes it.
   struct QuickRule {
@@ -84,13 +84,16 @@ class MemoryStore final : public Store {
   void see(Instant now) { time_.raise(now); }
   // A key's fingerprint, and the lines that its slot is looked for in, on their way into the cache.
   struct Spot {
-    Hash128 id;
-    Line* lines = nullptr;
+    std::uint64_t low;  // of the fingerprint
+    Line* lines;
   };
   Spot locate(const KeyedHash::Name& counter, std::string_view key) const {
     return spot_of(hash_(counter, key));
   }
-  std::optional<Touched> touch(const Spot& spot, const QuickRule& rule, std::uint64_t cost);
+  // The place of a rule in the book, which it has for ever; 0 where touch() cannot be asked.
+  std::uint32_t place_of(const QuickRule& rule) const { return book_.place_of(rule.serial); }
+  std::optional<Touched> touch(const Spot& spot, const QuickRule& rule, std::uint32_t place,
+                               std::uint64_t cost);
   Instant at(const Touched& touched) const { return time_.at(touched.at); }
 
   // Runs `told` before it returns.
@@ -142,11 +145,18 @@ class MemoryStore final : public Store {
   static constexpr std::int64_t kNoEpoch = std::numeric_limits<std::int64_t>::min();
 
   Hash128 fingerprint(const Charge& charge) const { return hash_(charge.counter, charge.key); }
-  Spot spot_of(const Hash128& id) const { return {id, table_of(id).prefetch(id.low)}; }
+  Spot spot_of(const Hash128& id) const { return {id.low, table_of(id).prefetch(id.low)}; }
   Shard& shard_of(const Hash128& id) { return shards_[id.high & shard_mask_]; }
   SlotTable& table_of(const Hash128& id) const { return tables_[id.high & shard_mask_]; }
   Admission charge_locked(std::span<const Charge> charges, std::span<Answer> answers,
                           Takeovers takeovers);
+  struct Try {
+    enum Outcome : std::uint8_t { kDone, kAgain, kAskLock } outcome;
+    Touched touched;
+  };
+  Try try_touch(BucketSlot& slot, std::uint64_t name, const QuickRule& rule, std::uint64_t cost);
+  // After another was faster, until it is done or has failed too often.
+  Try touch_again(BucketSlot& slot, std::uint64_t name, const QuickRule& rule, std::uint64_t cost);
   void start_epoch();
   void reclaim_rules();
 
@@ -174,30 +184,34 @@ inline std::optional<MemoryStore::QuickRule> MemoryStore::QuickRule::of(const li
 
 // Nothing where the key must be asked under the lock: it is not there, or held, or written under
 // other numbers, or a clock's step left it beyond its reach.
-// WHY the time is read after the slot: it is then as late as any that led to what the slot holds.
 inline std::optional<MemoryStore::Touched> MemoryStore::touch(const Spot& spot,
                                                               const QuickRule& rule,
+                                                              std::uint32_t place,
                                                               std::uint64_t cost) {
-  constexpr int kMaxTries = 16;
-  const std::uint32_t place = book_.place_of(rule.serial);
   if (place == 0) return std::nullopt;
-  const std::uint64_t name = BucketSlot::name_of(spot.id, place);
+  const std::uint64_t name = BucketSlot::name_of(spot.low, place);
   BucketSlot* const slot = SlotTable::seek(spot.lines, name);
   if (slot == nullptr) return std::nullopt;
-  for (int tries = 0; tries < kMaxTries; ++tries) {
-    const std::uint64_t arrival = slot->arrival.load(std::memory_order_acquire);
-    const std::int64_t now = time_.steady_ns();
-    const auto ticks = rule.bucket.ticks(now - epoch_.load(std::memory_order_relaxed));
-    if (!ticks) return std::nullopt;
-    const std::uint64_t debt = arrival > *ticks ? arrival - *ticks : 0;
-    if (debt > rule.bucket.capacity()) return std::nullopt;
-    const limit::NarrowBucket::Step step = rule.bucket.decide(debt, cost);
-    const bool unchanged = step.debt == debt ? slot->reads(name, arrival)
-                                             : slot->charge(name, arrival, *ticks + step.debt);
-    if (unchanged) return Touched{step, now};
-    if (slot->name.load(std::memory_order_acquire) != name) return std::nullopt;
-  }
-  return std::nullopt;
+  Try last = try_touch(*slot, name, rule, cost);
+  if (last.outcome == Try::kAgain) last = touch_again(*slot, name, rule, cost);
+  if (last.outcome != Try::kDone) return std::nullopt;
+  return last.touched;
+}
+
+// WHY the time is read after the slot: it is then as late as any that led to what the slot holds.
+inline MemoryStore::Try MemoryStore::try_touch(BucketSlot& slot, std::uint64_t name,
+                                               const QuickRule& rule, std::uint64_t cost) {
+  const std::uint64_t arrival = slot.arrival.load(std::memory_order_acquire);
+  const std::int64_t now = time_.steady_ns();
+  const std::int64_t since = now - epoch_.load(std::memory_order_relaxed);
+  if (!rule.bucket.reaches(since)) return Try{Try::kAskLock, {}};
+  const std::uint64_t ticks = rule.bucket.ticks(since);
+  const std::uint64_t debt = arrival > ticks ? arrival - ticks : 0;
+  if (debt > rule.bucket.capacity()) return Try{Try::kAskLock, {}};
+  const limit::NarrowBucket::Step step = rule.bucket.decide(debt, cost);
+  const bool unchanged =
+      step.debt == debt ? slot.reads(name, arrival) : slot.charge(name, arrival, ticks + step.debt);
+  return Try{unchanged ? Try::kDone : Try::kAgain, {step, now}};
 }
 
 }  // namespace weir::store

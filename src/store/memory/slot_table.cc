@@ -66,7 +66,8 @@ BucketSlot* SlotTable::find(const Hash128& id) const {
 BucketSlot* SlotTable::insert(const Hash128& id, const BookedRule& rule, std::uint64_t arrival,
                               const Reckoning& reckoning, std::size_t& dropped) {
   if (most_groups_ == 0) return nullptr;
-  const std::uint64_t name = BucketSlot::name_of(id, rule.place.load(std::memory_order_relaxed));
+  const std::uint64_t name =
+      BucketSlot::name_of(id.low, rule.place.load(std::memory_order_relaxed));
   BucketSlot* slot = free_slot(name);
   const auto sweep = [&](const Reckoning& at) {
     dropped += sweep_group((name >> BucketSlot::kTagShift) & (groups() - 1), at);

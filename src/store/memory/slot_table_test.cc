@@ -86,8 +86,7 @@ TEST(NarrowBucket, AnswersAsTheWideFormTickForTickAtEveryRate) {
     std::optional<limit::State> state;
     std::int64_t since = 0;
     for (int call = 0; call < 30; ++call) {
-      const auto ticks = narrow.ticks(since);
-      if (!ticks) break;
+      if (!narrow.reaches(since)) break;
       const std::uint64_t cost = below(4);
       const std::uint64_t debt = narrow.debt(arrival, since);
       const auto got = narrow.decide(debt, cost);
@@ -96,7 +95,7 @@ TEST(NarrowBucket, AnswersAsTheWideFormTickForTickAtEveryRate) {
       ASSERT_EQ(got.admitted, right.verdict.allowed());
       ASSERT_EQ(got.debt != debt, right.write);
       if (right.write) {
-        arrival = *ticks + got.debt;
+        arrival = narrow.ticks(since) + got.debt;
         state = right.next;
         ASSERT_EQ(narrow.widen(arrival, epoch), *state);
         ASSERT_EQ(narrow.narrow(*state, epoch), arrival);
@@ -184,8 +183,8 @@ TEST(MemorySlots, ReuseTheRoomOfKeysThatAreFreshAgain) {
   EXPECT_EQ(store.keys_in_slots(), 0u);
 }
 
-// Keys that are asked ten times a second and are fresh after a millisecond: each stays, while others
-// come, and nobody needs the lock to make it anew.
+// Keys that are asked ten times a second and are fresh after a millisecond: each stays, while
+// others come, and nobody needs the lock to make it anew.
 TEST(MemorySlots, KeepAKeyThatIsFreshForAWhile) {
   MemoryStore store(MemoryOptions{100'000});
   const auto rule = bucket(1000, 1000);
@@ -275,7 +274,7 @@ TEST(MemorySlots, AreTouchedStepByStepAsByACharge) {
     apart.charge_now({&charge, 1}, now, {&right, 1});
     const MemoryStore::Spot spot = stepwise.locate(name, key);
     stepwise.see(now);
-    if (const auto step = stepwise.touch(spot, quick, charge.cost)) {
+    if (const auto step = stepwise.touch(spot, quick, stepwise.place_of(quick), charge.cost)) {
       ++touched;
       ASSERT_EQ(quick.bucket.verdict(step->step, charge.cost), right.verdict);
       ASSERT_EQ(stepwise.at(*step), now);
