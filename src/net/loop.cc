@@ -24,6 +24,7 @@ Loop::Loop(unsigned index) : index_(index), context_(1), poller_(context_) {
 
 Loop::~Loop() {
   timers_.detach();
+  context_.shutdown();  // what handlers hold, open streams too, goes while there is a poller
 }
 
 void Loop::run() {

@@ -50,9 +50,14 @@ class Loop {
   void run_until(const std::function<bool()>& done);
 
  private:
+  struct Context : asio::io_context {
+    using io_context::io_context;
+    using io_context::shutdown;
+  };
+
   const unsigned index_;
   TimerWheel timers_;  // outlives what the context still holds when it is destroyed
-  asio::io_context context_;
+  Context context_;
   Poller poller_;
 };
 

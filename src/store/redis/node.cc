@@ -14,6 +14,7 @@ Node::Node(net::Loop& loop, Options options, Events events)
       events_(std::move(events)),
       backoff_(reinterpret_cast<std::uintptr_t>(this) ^
                static_cast<std::uint64_t>(net::steady_ns())),
+      writer_(new Writer),
       timer_(loop.executor()),
       deadline_timer_(loop.executor()) {
   pipeline_.observe = [this](const Outcome& outcome) { observe(outcome); };
@@ -42,6 +43,7 @@ void Node::close() {
   events_ = Events{};
   timer_.cancel();
   deadline_timer_.cancel();
+  writer_->wanted_by.reset();
   if (stream_) stream_->close();
   stream_.reset();
   pipeline_.end_all();
@@ -151,16 +153,19 @@ void Node::receive_greeting(std::string_view bytes) {
   }
 }
 
-// WHY a post: the calls of one turn of the loop then share one write.
+// WHY not at once: the calls of one turn of the loop then share one write. WHY by the poller: a
+// post would have the loop look for what is ready, a system call, before it comes to that.
 void Node::wake_writer() {
   if (state_ != State::kReady || is_writing_) return;
   if (pipeline_.output_size() >= kEnoughToWrite) return flush();
-  if (wake_posted_) return;
-  wake_posted_ = true;
-  loop_.post([self = shared_from_this()] {
-    self->wake_posted_ = false;
-    self->flush();
-  });
+  if (writer_->wanted_by) return;
+  writer_->wanted_by = shared_from_this();
+  loop_.poller().wake(*writer_);
+}
+
+void Node::Writer::on_ready(std::uint32_t) {
+  const std::shared_ptr<Node> node = std::exchange(wanted_by, nullptr);
+  if (node) node->flush();
 }
 
 void Node::flush() {

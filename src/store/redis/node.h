@@ -30,6 +30,7 @@
 #include <string_view>
 
 #include "net/loop.h"
+#include "net/poller.h"
 #include "store/redis/breaker.h"
 #include "store/redis/handshake.h"
 #include "store/redis/pipeline.h"
@@ -77,6 +78,12 @@ class Node : public std::enable_shared_from_this<Node> {
  private:
   enum class State : std::uint8_t { kIdle, kWaiting, kConnecting, kGreeting, kReady, kClosed };
 
+  // Writes at the end of the loop's turn. Holds the node while that is to come.
+  struct Writer final : net::Poller::Watched {
+    void on_ready(std::uint32_t) override;
+    std::shared_ptr<Node> wanted_by;
+  };
+
   static constexpr std::size_t kEnoughToWrite = 2048;
   static constexpr Duration kProbeEvery = std::chrono::milliseconds(200);
 
@@ -115,7 +122,7 @@ class Node : public std::enable_shared_from_this<Node> {
   std::string writing_;
   bool is_writing_ = false;
   bool asked_ = false;  // a call was made since the last probe
-  bool wake_posted_ = false;
+  boost::intrusive_ptr<Writer> writer_;
   std::int64_t armed_ns_ = Pipeline::kNever;  // of deadline_timer_
   std::int64_t heard_ns_ = 0;                 // when the server last said anything
   std::string last_error_;

@@ -8,6 +8,9 @@
 #include <boost/asio/ssl/host_name_verification.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/write.hpp>
+#include <utility>
+
+#include "store/redis/socket_bytes.h"
 
 namespace weir::store::redis {
 namespace {
@@ -20,46 +23,60 @@ std::string cannot(const std::string& what, const SystemError& error) {
   return "cannot " + what + ": " + error.message();
 }
 
-// REQUIRES: the socket is in non-blocking mode.
-template <typename Socket>
-std::size_t send_now(Socket& socket, asio::const_buffer bytes) {
-  SystemError error;
-  const std::size_t sent = socket.write_some(bytes, error);
-  return error ? 0 : sent;
-}
+// What a stream without TLS is once it is connected.
+class PlainStream : public Stream {
+ public:
+  explicit PlainStream(net::Loop& loop) : loop_(loop) {}
 
-class UnixStream final : public Stream {
+  void read(asio::mutable_buffer into, OnBytes done) final { bytes_->read(into, std::move(done)); }
+  void write(asio::const_buffer all, OnBytes done) final { bytes_->write(all, std::move(done)); }
+  std::size_t write_now(asio::const_buffer bytes) final { return bytes_->write_now(bytes); }
+  void close() final {
+    stop_connecting();
+    if (bytes_) bytes_->close();
+  }
+
+ protected:
+  // Takes a socket that is connected out of Asio's hands.
+  template <typename Socket>
+  void take(Socket& socket) {
+    SystemError ignored;
+    socket.non_blocking(true, ignored);
+    bytes_ = std::make_shared<SocketBytes>(loop_, FileDescriptor(socket.release(ignored)));
+  }
+  virtual void stop_connecting() = 0;
+
+  net::Loop& loop_;
+
+ private:
+  std::shared_ptr<SocketBytes> bytes_;
+};
+
+class UnixStream final : public PlainStream {
  public:
   UnixStream(net::Loop& loop, const Address& address)
-      : socket_(loop.executor()), path_(address.host) {}
+      : PlainStream(loop), socket_(loop.executor()), path_(address.host) {}
 
   void connect(OnConnected done) override {
     if (path_.size() > kLongestPath) {
-      asio::post(socket_.get_executor(), [done] { done("the path of the socket is too long"); });
+      loop_.post([done] { done("the path of the socket is too long"); });
       return;
     }
     socket_.async_connect(asio::local::stream_protocol::endpoint(path_),
                           [this, done](const SystemError& error) {
                             if (error) return done(cannot("connect", error));
-                            SystemError ignored;
-                            socket_.non_blocking(true, ignored);
+                            take(socket_);
                             done("");
                           });
-  }
-  void read(asio::mutable_buffer into, OnBytes done) override {
-    socket_.async_read_some(into, std::move(done));
-  }
-  void write(asio::const_buffer all, OnBytes done) override {
-    asio::async_write(socket_, all, std::move(done));
-  }
-  std::size_t write_now(asio::const_buffer bytes) override { return send_now(socket_, bytes); }
-  void close() override {
-    SystemError ignored;
-    socket_.close(ignored);
   }
 
  private:
   static constexpr std::size_t kLongestPath = 107;
+
+  void stop_connecting() override {
+    SystemError ignored;
+    socket_.close(ignored);
+  }
 
   UnixSocket socket_;
   std::string path_;
@@ -83,7 +100,6 @@ class Dialer {
                                 SystemError ignored;
                                 socket.set_option(asio::ip::tcp::no_delay(true), ignored);
                                 socket.set_option(asio::socket_base::keep_alive(true), ignored);
-                                socket.non_blocking(true, ignored);
                                 done("");
                               });
         });
@@ -102,22 +118,21 @@ class Dialer {
   bool closed_ = false;
 };
 
-class TcpStream final : public Stream {
+class TcpStream final : public PlainStream {
  public:
   TcpStream(net::Loop& loop, const Address& address)
-      : dialer_(loop, address), socket_(loop.executor()) {}
+      : PlainStream(loop), dialer_(loop, address), socket_(loop.executor()) {}
 
-  void connect(OnConnected done) override { dialer_.dial(socket_, std::move(done)); }
-  void read(asio::mutable_buffer into, OnBytes done) override {
-    socket_.async_read_some(into, std::move(done));
+  void connect(OnConnected done) override {
+    dialer_.dial(socket_, [this, done](const std::string& error) {
+      if (error.empty()) take(socket_);
+      done(error);
+    });
   }
-  void write(asio::const_buffer all, OnBytes done) override {
-    asio::async_write(socket_, all, std::move(done));
-  }
-  std::size_t write_now(asio::const_buffer bytes) override { return send_now(socket_, bytes); }
-  void close() override { dialer_.close(socket_); }
 
  private:
+  void stop_connecting() override { dialer_.close(socket_); }
+
   Dialer dialer_;
   net::TcpSocket socket_;
 };
