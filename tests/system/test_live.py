@@ -96,8 +96,8 @@ class Reloading(LiveTest):
         os.utime(self.folder / "weir.yaml")
         self.write("weir.yaml", self.policy(self.window(11)))  # is seen after the touch
         self.wait_for_quota(11)
-        self.assertEqual(self.status()["generation"], 2)
         weir.wait_for("is in force, generation 2")
+        self.assertEqual(self.status()["generation"], 2)
         self.assertEqual(weir.output.count("is in force"), 1, weir.output)
 
     def test_half_a_file_changes_nothing_and_is_told_with_all_its_mistakes(self):
