@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "net/tls_session.h"
+
 namespace weir::net {
 
 namespace {
@@ -52,7 +54,10 @@ void Stream::wait_to_read() {
 
 void Stream::on_ready(std::uint32_t events) {
   // In TLS a read may wait for room and a write for bytes: either event may be what was missing.
-  if (transport_.speaks_tls() && events != 0) events |= EPOLLIN | EPOLLOUT;
+  if (transport_.speaks_tls() && events != 0) {
+    transport_.tls().note_event();
+    events |= EPOLLIN | EPOLLOUT;
+  }
   if ((events & EPOLLIN) != 0) readable_ = true;
   if ((events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) readable_ = peer_ended_ = true;
   if ((events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0 && writing_ && owner_ != nullptr) {

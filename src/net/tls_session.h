@@ -29,6 +29,8 @@ class TlsSession {
   // kMoved once it is done. REQUIRES for the others: it is.
   Io handshake();
   Io read(char* into, std::size_t room);
+  // To be called for each event of the socket: more may have come than reads have taken so far.
+  void note_event() { socket_.drained = false; }
   // Whether reads have taken all that had come.
   bool took_all() const { return socket_.drained && SSL_has_pending(ssl_) == 0; }
   // Writes until all is written or the socket is full.

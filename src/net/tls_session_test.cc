@@ -101,6 +101,22 @@ TEST_F(TlsSessionTest, TellsWhetherAReadTookAllThatHadCome) {
   EXPECT_TRUE(server_.took_all(server_.read(block.data(), block.size()), block.size()));
 }
 
+TEST_F(TlsSessionTest, WhatIsReadAheadSaysNothingOfWhatHasComeSince) {
+  ASSERT_TRUE(done_);
+  std::array<char, 16> block;
+  const auto took_all = [&] {
+    const Io got = server_.read(block.data(), block.size());
+    return server_.took_all(got, block.size());
+  };
+  client_.write("two", 3);
+  client_.write("records", 7);
+  EXPECT_FALSE(took_all());
+  client_.write("a third", 7);
+  server_.tls().note_event();
+  EXPECT_FALSE(took_all()) << "the second was read from memory";
+  EXPECT_TRUE(took_all());
+}
+
 TEST_F(TlsSessionTest, TheEndThatIsSaidIsToldFromOneThatIsNot) {
   ASSERT_TRUE(done_);
   Io last;

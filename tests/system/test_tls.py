@@ -3,6 +3,7 @@ Python's ssl, redis-cli, grpc-js, nginx."""
 
 import http.client
 import os
+import pathlib
 import re
 import shutil
 import socket
@@ -15,12 +16,23 @@ sys.path.insert(0, __file__.rsplit("/", 1)[0])
 from certificates import Authority, openssl  # noqa: E402
 from harness import (PATIENCE, ROOT, SystemTest, free_port, get, main,  # noqa: E402
                      signal, until)
+from redis_peer import Redis  # noqa: E402
 
 NODE_MODULES = ROOT / "build" / "node" / "node_modules"
 LIMITS = """
 limits:
   - { name: login, key: [ip], match: { path: /login }, algorithm: token_bucket, rate: 1/h, burst: 1 }
 """
+
+
+def unread(port):
+    """How many bytes wait to be read on connections to the port."""
+    bytes_waiting = 0
+    for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        _, local, _, state, queues = line.split()[:5]
+        if state == "01" and int(local.split(":")[1], 16) == port:
+            bytes_waiting += int(queues.split(":")[1], 16)
+    return bytes_waiting
 
 
 class TlsTest(SystemTest):
@@ -263,6 +275,60 @@ admin: {{ listen: 127.0.0.1:{admin}, {self.mtls} }}
             self.assertEqual(out.wait(), 0, out.output)
             for section in ("api", "grpc", "resp"):
                 self.assertEqual(f"{section} listens on 0.0.0.0" in out.output, warned, out.output)
+
+
+class InPieces(TlsTest):
+    """A client that decides itself which records come in one segment."""
+
+    def shake_hands(self):
+        raw = socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
+        self.addCleanup(raw.close)
+        raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.raw, self.came, self.goes = raw, ssl.MemoryBIO(), ssl.MemoryBIO()
+        self.tls = self.context().wrap_bio(self.came, self.goes, server_hostname="localhost")
+        while True:
+            try:
+                self.tls.do_handshake()
+                return self.send()
+            except ssl.SSLWantReadError:
+                self.send()
+                self.came.write(raw.recv(65536))
+
+    def send(self, *records):
+        for record in records:
+            self.tls.write(record)
+        self.raw.sendall(self.goes.read())
+
+    def read_until(self, done):
+        text = b""
+        while not done(text):
+            try:
+                text += self.tls.read(65536)
+            except ssl.SSLWantReadError:
+                self.came.write(self.raw.recv(65536))
+        return text
+
+    def test_a_request_that_comes_while_one_waits_and_one_is_read_ahead_is_answered(self):
+        redis = Redis(self)
+        self.serve(f"""
+store: {{ url: {redis.url}, timeout: 60s }}
+api: {{ listen: 127.0.0.1:{self.port}, {self.tls} }}
+limits:
+  - {{ name: all, algorithm: token_bucket, rate: 1/h, burst: 10 }}
+""")
+        body = b'{"attributes":{}}'
+        ask = b"POST /v1/check HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%b" % (
+            len(body), body)
+        self.shake_hands()
+        self.send(ask)
+        self.read_until(lambda text: b'"remaining":9' in text)
+        redis.process.signal(signal.SIGSTOP)
+        self.send(ask, ask)
+        until(lambda: unread(redis.port), "Redis is asked")
+        self.send(ask)
+        until(lambda: unread(self.port), "the last request is with weir")
+        redis.process.signal(signal.SIGCONT)
+        self.read_until(lambda text: b'"remaining":6' in text)
 
 
 class Resp(TlsTest):
