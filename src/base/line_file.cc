@@ -75,7 +75,8 @@ void LineFile::flush() {
     lock.try_lock();
   }
   if (!lock) return;
-  idle_changed_.wait_for(lock, kFlush, [this] { return idle_ && waiting_.empty(); });
+  idle_changed_.wait_for(lock, kFlush,
+                         [this] { return idle_ && waiting_.empty() && unplaced_ == 0; });
 }
 
 void LineFile::finish() {
@@ -150,11 +151,11 @@ void LineFile::write(std::string_view line) {
     // WHY all of them after the first: what is missing then stands in one place, behind what waits.
     if (unplaced_ > 0 || waiting_.size() + line.size() > max_waiting_) {
       dropped_.add();
-      ++unplaced_;
-      return;
+      if (unplaced_++ > 0 || !waiting_.empty()) return;  // as below
+    } else {
+      waiting_ += line;
+      if (waiting_.size() != line.size()) return;  // the thread has been told, and has not come yet
     }
-    waiting_ += line;
-    if (waiting_.size() != line.size()) return;  // the thread has been told, and has not come yet
   }
   changed_.notify_one();
 }
@@ -165,8 +166,9 @@ void LineFile::run() {
   std::string batch;
   std::unique_lock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [this] { return stopping_ || !next_.empty() || !waiting_.empty(); });
-    if (waiting_.empty() && next_.empty()) return;
+    const auto has_work = [this] { return !next_.empty() || !waiting_.empty() || unplaced_ > 0; };
+    changed_.wait(lock, [&] { return stopping_ || has_work(); });
+    if (!has_work()) return;
     idle_ = false;
     batch.clear();
     batch.swap(waiting_);
@@ -186,7 +188,7 @@ void LineFile::run() {
     tell_gap(file, path, dropped);
     lock.lock();
     idle_ = true;
-    if (waiting_.empty()) idle_changed_.notify_all();
+    if (waiting_.empty() && unplaced_ == 0) idle_changed_.notify_all();
   }
 }
 

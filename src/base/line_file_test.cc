@@ -9,9 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <memory>
 #include <sstream>
 
@@ -169,6 +171,23 @@ TEST_F(LineFileTest, WhereLinesAreMissingALineSaysHowManyAndNoneIsTorn) {
   std::getline(lines, line);
   EXPECT_EQ(line, "after");
   ::close(reader);
+}
+
+TEST_F(LineFileTest, ALineThatIsTooLongForTheBoundIsDroppedAndThoseAfterItAreNot) {
+  std::promise<void> told;
+  LineFile file(dropped_, 64, [&](std::uint64_t lines) {
+    told.set_value();
+    return std::to_string(lines) + " gone\n";
+  });
+  ASSERT_TRUE(file.open(path("a")));
+  file.write("first\n");
+  file.flush();  // the thread waits for more
+  file.write(std::string(100, 'x') + "\n");
+  EXPECT_EQ(told.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  file.write("next\n");
+  file.finish();
+  EXPECT_EQ(text(path("a")), "first\n1 gone\nnext\n");
+  EXPECT_EQ(dropped_.value(), 1U);
 }
 
 TEST_F(LineFileTest, WhatWasGivenBeforeAFlushIsInTheFile) {
