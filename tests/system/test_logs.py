@@ -30,6 +30,20 @@ class Logs(harness.SystemTest):
         self.program = self.serve(POLICY.format(listen=self.listen, upstream=self.upstream(),
                                                 more=more))
 
+    def begin_unread(self, more=""):
+        """As under a supervisor that hangs: standard error is a pipe that nobody reads."""
+        self.listen = harness.free_port()
+        path = self.write("weir.yaml", POLICY.format(listen=self.listen, upstream=self.upstream(),
+                                                     more="log: { denials: 10000 }\n" + more))
+        with open(self.folder / "out", "wb") as out:
+            program = subprocess.Popen([harness.WEIR, "serve", "-c", path], stdout=out,
+                                       stderr=subprocess.PIPE, start_new_session=True)
+        self.addCleanup(program.stderr.close)
+        self.addCleanup(program.wait)
+        self.addCleanup(program.kill)
+        harness.until(lambda: harness.is_open(self.listen), "the gateway listens")
+        return program
+
     def refuse(self, count):
         client = harness.Client(self.listen)
         headers = {name: value.encode("utf-8") for name, value in HEADERS.items()}
@@ -103,19 +117,9 @@ class Logs(harness.SystemTest):
         self.assertEqual(len(lines), 4)
         self.assertIn('left_out="17"', lines[-1])
 
-    # As under a supervisor that hangs: standard error is a pipe that nobody reads.
     def test_a_log_that_nobody_reads_stops_no_request_and_what_is_missing_is_told(self):
-        self.listen, admin = harness.free_port(), harness.free_port()
-        path = self.write("weir.yaml", POLICY.format(
-            listen=self.listen, upstream=self.upstream(),
-            more=f"log: {{ denials: 10000 }}\nadmin: {{ listen: 127.0.0.1:{admin} }}"))
-        with open(self.folder / "out", "wb") as out:
-            program = subprocess.Popen([harness.WEIR, "serve", "-c", path], stdout=out,
-                                       stderr=subprocess.PIPE, start_new_session=True)
-        self.addCleanup(program.stderr.close)
-        self.addCleanup(program.wait)
-        self.addCleanup(program.kill)
-        harness.until(lambda: harness.is_open(self.listen), "the gateway listens")
+        admin = harness.free_port()
+        program = self.begin_unread(f"admin: {{ listen: 127.0.0.1:{admin} }}")
         self.refuse_pipelined(5000)
         page = harness.until(lambda: self.page_with(admin, "weir_log_dropped_total"),
                              "lines were dropped")
@@ -139,16 +143,7 @@ class Logs(harness.SystemTest):
         self.assertEqual(torn, [])
 
     def test_a_log_that_nobody_reads_does_not_hold_up_the_end(self):
-        self.listen = harness.free_port()
-        path = self.write("weir.yaml", POLICY.format(listen=self.listen, upstream=self.upstream(),
-                                                     more="log: { denials: 10000 }"))
-        with open(self.folder / "out", "wb") as out:
-            program = subprocess.Popen([harness.WEIR, "serve", "-c", path], stdout=out,
-                                       stderr=subprocess.PIPE, start_new_session=True)
-        self.addCleanup(program.stderr.close)
-        self.addCleanup(program.wait)
-        self.addCleanup(program.kill)
-        harness.until(lambda: harness.is_open(self.listen), "the gateway listens")
+        program = self.begin_unread()
         self.refuse_pipelined(1000)
         program.terminate()
         self.assertEqual(program.wait(harness.PATIENCE), 0)

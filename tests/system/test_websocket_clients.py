@@ -18,11 +18,10 @@ NODE_MODULES = harness.ROOT / "build" / "node" / "node_modules"
 class Node:
     """npm's ws in a process of its own."""
 
-    def __init__(self, test, port, *headers):
-        environment = {**os.environ, "NODE_PATH": str(NODE_MODULES)}
+    def __init__(self, test, *words):
         self.child = subprocess.Popen(
-            ["node", harness.ROOT / "tests" / "node" / "ws.js", f"ws://127.0.0.1:{port}/ws",
-             *headers], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True)
+            ["node", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            env={**os.environ, "NODE_PATH": str(NODE_MODULES)})
         test.addCleanup(self.stop)
 
     def say(self, command):
@@ -42,8 +41,12 @@ class Node:
 @unittest.skipUnless(shutil.which("node"), "node is not installed: ./dev setup")
 @unittest.skipUnless((NODE_MODULES / "ws").exists(), "npm's ws is not installed: ./dev test")
 class NpmWs(WebSocketTest):
+    def client(self, port, *headers):
+        return Node(self, harness.ROOT / "tests" / "node" / "ws.js", f"ws://127.0.0.1:{port}/ws",
+                    *headers)
+
     def test_twelve_queries_a_ping_and_an_interrupt(self):
-        node = Node(self, self.gateway().listen, "X-User-Id=7")
+        node = self.client(self.gateway().listen, "X-User-Id=7")
         self.assertEqual(node.line(), "open plain")
         node.say({"send": [*map(query, range(1, 13)), "PING", {"type": "interrupt"}]})
         echoes = self.expect_twelve(json.loads(node.line()))
@@ -53,31 +56,27 @@ class NpmWs(WebSocketTest):
         self.assertEqual(node.line(), "closed 4000")
 
     def test_closed_after_refusals_with_1008(self):
-        node = Node(self, self.gateway(websocket="close_after: 1").listen, "X-User-Id=7")
+        node = self.client(self.gateway(websocket="close_after: 1").listen, "X-User-Id=7")
         self.assertEqual(node.line(), "open plain")
         node.say({"send": list(map(query, range(1, 13)))})
         self.assertEqual(node.line(), "closed 1008")
 
     def test_compression_is_the_upstreams_own_matter_where_nothing_is_limited(self):
-        upstream = Node.__new__(Node)
-        upstream.child = subprocess.Popen(
-            ["node", "-e", "const {WebSocketServer} = require('ws');"
-             "const server = new WebSocketServer({port: 0, host: '127.0.0.1',"
-             " perMessageDeflate: true}, () => console.log(server.address().port));"
-             "server.on('connection', (s) => s.on('message', (m, b) => s.send(m, {binary: b})));"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-            env={**os.environ, "NODE_PATH": str(NODE_MODULES)})
-        self.addCleanup(upstream.stop)
+        upstream = Node(
+            self, "-e", "const {WebSocketServer} = require('ws');"
+            "const server = new WebSocketServer({port: 0, host: '127.0.0.1',"
+            " perMessageDeflate: true}, () => console.log(server.address().port));"
+            "server.on('connection', (s) => s.on('message', (m, b) => s.send(m, {binary: b})));")
         port = int(upstream.line())
         listen = harness.free_port()
         self.serve(f"limits: []\ngateway: {{ listen: '127.0.0.1:{listen}', "
                    f"upstream: 'http://127.0.0.1:{port}' }}")
-        node = Node(self, listen)
+        node = self.client(listen)
         self.assertEqual(node.line(), "open permessage-deflate")
         long = {"type": "query", "text": "compress me " * 500}
         node.say({"send": [long]})
         self.assertEqual(json.loads(node.line()), [long])
-        limited = Node(self, self.gateway(port).listen)
+        limited = self.client(self.gateway(port).listen)
         self.assertEqual(limited.line(), "open plain")
         limited.say({"send": [long]})
         self.assertEqual(json.loads(limited.line()), [long])
