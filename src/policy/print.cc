@@ -10,10 +10,6 @@
 namespace weir::policy {
 namespace {
 
-std::string word(bool value) {
-  return value ? "true" : "false";
-}
-
 std::string_view word(OnError value) {
   switch (value) {
     case OnError::kAllow:
@@ -134,7 +130,7 @@ class Printer {
   explicit Printer(PrintOptions options) : options_(options) {}
 
   std::string print(const Policy& policy) {
-    line("", "enabled", word(policy.enabled));
+    line("", "enabled", print_bool(policy.enabled));
     line("", "mode", word(policy.mode));
     store(policy.store);
     line("", "attributes", list(policy.attributes, [](const auto& name) { return text(name); }));
@@ -193,7 +189,7 @@ class Printer {
     line("  ", "ipv6_prefix", std::to_string(value.ipv6_prefix));
     line("  ", "user", text(source(value.user)));
     line("  ", "tier", text(source(value.tier)));
-    line("  ", "trust_clients", word(value.trust_clients));
+    line("  ", "trust_clients", print_bool(value.trust_clients));
     if (value.jwt) jwt(*value.jwt);
   }
 
@@ -281,7 +277,7 @@ class Printer {
          list(value.headers, [](HeaderFamily family) { return std::string(word(family)); }));
     line("  ", "body", body(value));
     line("  ", "cors", cors(value.cors));
-    line("  ", "shadow_header", word(value.shadow_header));
+    line("  ", "shadow_header", print_bool(value.shadow_header));
     line("  ", "retry_jitter", format_duration(value.retry_jitter));
   }
 
@@ -296,7 +292,7 @@ class Printer {
 
   void paths(const Paths& value) {
     out_ += "paths:\n";
-    line("  ", "merge_slashes", word(value.merge_slashes));
+    line("  ", "merge_slashes", print_bool(value.merge_slashes));
     line("  ", "trailing_slash", value.ignore_trailing_slash ? "ignore" : "keep");
     line("  ", "params", value.ignore_params ? "ignore" : "keep");
     line("  ", "case", value.fold_case ? "fold" : "keep");

@@ -10,10 +10,6 @@
 namespace weir::policy {
 namespace {
 
-std::string_view word(bool value) {
-  return value ? "true" : "false";
-}
-
 class Printer {
  public:
   explicit Printer(PrintOptions options) : options_(options) {}
@@ -31,7 +27,7 @@ class Printer {
   void api(const Api& value) {
     section("api", value);
     secret("token", value.token);
-    line("  ", "adhoc", word(value.adhoc));
+    line("  ", "adhoc", print_bool(value.adhoc));
     line("  ", "id_lifetime", format_duration(value.id_lifetime));
   }
 
@@ -43,7 +39,7 @@ class Printer {
   void grpc(const Grpc& value) {
     section("grpc", value);
     secret("token", value.token);
-    line("  ", "atomic", word(value.atomic));
+    line("  ", "atomic", print_bool(value.atomic));
     out_ += value.attributes.empty() ? "  attributes: {}\n" : "  attributes:\n";
     for (const auto& [name, attribute] : value.attributes) {
       line("    ", key_text(name), text(to_string(attribute)));
@@ -77,7 +73,7 @@ class Printer {
     line("  ", "access_log",
          "{ file: " + text(value.file) +
              ", format: " + (value.format == AccessFormat::kJson ? "json" : "combined") +
-             ", query: " + std::string(word(value.query)) + " }");
+             ", query: " + std::string(print_bool(value.query)) + " }");
   }
 
   void upstream_tls(const ClientTls& value) {
@@ -98,7 +94,7 @@ class Printer {
   void common(const Listener& value) {
     line("  ", "listen", text(value.listen.to_string()));
     if (value.tls) tls(*value.tls);
-    line("  ", "proxy_protocol", word(value.proxy_protocol));
+    line("  ", "proxy_protocol", print_bool(value.proxy_protocol));
     const std::pair<std::string_view, std::uint32_t> bounds[] = {
         {"max_connections", value.max_connections},
         {"max_connections_per_client", value.max_connections_per_client}};

@@ -1,5 +1,5 @@
-// PrintParts: what print.cc is made of that is more than one section's: texts, lists, matches; how
-// limits' numbers stand; and where requests go.
+// PrintParts: what print.cc and print_listeners.cc are made of that is more than one section's:
+// texts, lists, matches; how limits' numbers stand; and where requests go.
 //
 // THREADS: pure functions.
 
@@ -16,6 +16,10 @@ namespace weir::policy {
 std::string text(std::string_view value);
 // The same for keys, where ${ means nothing.
 std::string key_text(std::string_view value);
+
+inline std::string_view print_bool(bool value) {
+  return value ? "true" : "false";
+}
 
 template <typename Items, typename Print>
 std::string list(const Items& items, Print print) {
