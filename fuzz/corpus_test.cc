@@ -33,7 +33,7 @@ const Fuzzer kFuzzers[] = {
 
 class FuzzCorpus : public testing::TestWithParam<Fuzzer> {};
 
-TEST_P(FuzzCorpus, every_kept_input_holds) {
+TEST_P(FuzzCorpus, EveryKeptInputHolds) {
   const Fuzzer& fuzzer = GetParam();
   int inputs = 0;
   for (const auto& entry :

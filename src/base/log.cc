@@ -217,6 +217,8 @@ Background::~Background() {
   output().background = nullptr;
 }
 
+// WHY no lock: who ends the program for a fatal mistake may hold it; and a Background outlives who
+// logs.
 void flush() {
   if (output().background != nullptr) output().background->flush();
 }

@@ -82,7 +82,7 @@ class Background {
 };
 
 // Waits until what was logged is written, for a second at most: for who writes to standard error
-// himself, or ends the program.
+// without the log, or ends the program.
 void flush();
 
 // Lines that were dropped since the program began.

@@ -90,7 +90,8 @@ void Connection::receive() {
   if (got.status == Io::Status::kMoved) {
     end_ += got.bytes;
     filled_ = end_ == capacity_;
-    if (!peer_ended_ && transport_.took_all(got, room)) readable_ = false;  // or a new edge tells
+    // New input makes a new edge; the end behind the last bytes has made its own.
+    if (!peer_ended_ && transport_.took_all(got, room)) readable_ = false;
   } else {
     (got.status == Io::Status::kEnded ? input_ended_ : input_failed_) = true;
   }

@@ -5,8 +5,9 @@
 namespace weir::policy {
 namespace {
 
-// A star of `narrow` is taken for a letter. No part of `wide` between its own stars holds one, so
-// that it falls into what one of these stands for, as does all that it stands for itself.
+// The text of `narrow` is matched as if it were a value, its stars letters of it. What `wide` says
+// between its own stars holds no star, so that a star of `narrow` falls to one of these, and with
+// it whatever stands in its place.
 bool segment_covers(std::string_view wide, std::string_view narrow) {
   return wide == "*" ? !narrow.empty() : matches_wildcard(wide, narrow);
 }

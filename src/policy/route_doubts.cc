@@ -9,7 +9,7 @@ namespace weir::policy {
 namespace {
 
 // Alternatives that are compared in all, some milliseconds' worth. Past it nothing more is told.
-constexpr std::size_t kMostCompared = 1'000'000;
+constexpr std::size_t kMaxCompared = 1'000'000;
 
 std::size_t size_of(const Match& match) {
   std::size_t size = 1;
@@ -35,7 +35,7 @@ void warn_of_routes(Reader& reader, const Node& root, const Policy& policy) {
     const std::size_t size = size_of(match);
     const auto above = std::find_if(known.begin(), known.end(), [&](const Match& wide) {
       compared += size * size_of(wide);
-      return compared <= kMostCompared && covers(wide, match);
+      return compared <= kMaxCompared && covers(wide, match);
     });
     if (above != known.end()) {
       const Node& first = *nodes[static_cast<std::size_t>(above - known.begin())];

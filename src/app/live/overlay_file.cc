@@ -27,8 +27,9 @@ class FileKeeper final : public OverlayKeeper {
     if (file_.empty()) return done(entries_);
     const auto text = read_text_file(file_, kMaxFile);
     if (!text && text.error().code == ErrorCode::kNotFound) return done(entries_);
-    if (!text)
+    if (!text) {
       return done(Error{ErrorCode::kIo, "admin.state: " + file_ + " " + text.error().message});
+    }
     const auto value = parse_json(text->text);
     const json::object* object = value ? value->if_object() : nullptr;
     if (object == nullptr) {

@@ -31,8 +31,8 @@ std::uint64_t load_eight(const char* at) {
   return bytes;
 }
 
-// Eight bytes at once, each letter of them made lower case; as 'A' to 'Z' are told by adding what
-// carries into a byte's high bit.
+// Eight bytes at once, each upper-case letter among them made lower case. Such a letter is told by
+// two sums: one carries into its byte's high bit from 'A' on, the other beyond 'Z'.
 std::uint64_t lower_eight(std::uint64_t bytes) {
   constexpr std::uint64_t kOnes = 0x0101010101010101;
   const std::uint64_t ascii = bytes & (kOnes * 0x7f);

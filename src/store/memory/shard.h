@@ -7,10 +7,10 @@
 //
 // An entry that equals fresh may be dropped at any time without changing an answer, so such
 // entries go first, while the shard has any. Buckets that have just become fresh stay for a second
-// more while the store has room: who comes back within it finds its slot without a lock. When a
-// shard has no entry that equals fresh, the fullest of a few neighbours goes
-// (the largest share of its quota left, then the soonest fresh): that one forgets least. A drained
-// key goes last. Nobody can choose whose neighbour a key becomes, since fingerprints are keyed.
+// more while the store has room: who comes back within it finds its slot without a lock. When no
+// entry equals fresh, the fullest of a few neighbours goes (the largest share of its quota left,
+// then the soonest fresh): that one forgets least. A drained key goes last. Nobody can choose whose
+// neighbour a key becomes, since fingerprints are keyed.
 //
 // Memory is taken as it is used: the table doubles, entries come in small chunks that stay where
 // they are.

@@ -130,7 +130,7 @@ struct Reckoning {
   const RuleBook* book = nullptr;
   std::int64_t epoch = 0;  // of all arrivals
   std::int64_t now = 0;    // steady
-  // How long a key has been fresh before it is dropped by the way.
+  // How long a key stays that is fresh, where no room is needed: patient() is as of so long ago.
   std::int64_t patience = 0;
 
   Reckoning patient() const { return {book, epoch, std::max(now - patience, epoch), 0}; }
@@ -186,7 +186,7 @@ class alignas(64) SlotTable {
                  const Reckoning& reckoning);
   void clear(BucketSlot& slot);
 
-  // Drops keys that equal fresh: in the next few groups, patiently, or in all.
+  // Drops keys that equal fresh: those in the next few groups that have been so for long, or all.
   std::size_t sweep_some(const Reckoning& reckoning);
   std::size_t sweep_all(const Reckoning& reckoning);
   // Whether any key may equal fresh by now.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/log.h"
 #include "net/steady_time.h"
 #include "store/redis/refusal.h"
 #include "wire/resp/writer.h"

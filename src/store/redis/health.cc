@@ -133,8 +133,8 @@ std::string Health::reasons() const {
   return text;
 }
 
-void Health::refused(const std::string& node, const std::string& error) const {
-  std::string line = node + ": " + error;
+void Health::refused(const std::string& what, const std::string& error) const {
+  std::string line = what + ": " + error;
   line += consequence(concern_).of_refusal;
   log::error(line + " (told once)");
 }

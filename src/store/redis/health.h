@@ -49,8 +49,9 @@ class Health {
   bool up() const { return down_.load(std::memory_order_relaxed) == 0; }
   std::string reasons() const;  // why not, a line
 
-  // A kind of refusal that `node` answers and that nobody heals; for the first of its kind.
-  void refused(const std::string& node, const std::string& error) const;
+  // Logs a refusal that nothing heals. `what`: the node and the kind of refusal, of which this is
+  // the first.
+  void refused(const std::string& what, const std::string& error) const;
 
   void count_error(std::string_view kind);
   // A call that ended without an outcome.
