@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <limits>
 #include <mutex>
 #include <string>
 
+#include "base/letters.h"
 #include "base/seconds.h"
 #include "base/trim.h"
 #include "limit/state.h"
@@ -19,13 +19,6 @@ namespace {
 
 constexpr std::uint64_t kMaxSeconds = 9'000'000'000;  // 285 years: fits in nanoseconds
 constexpr std::uint64_t kMaxCalls = std::numeric_limits<std::uint64_t>::max();
-
-bool same_name(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
-    return std::tolower(static_cast<unsigned char>(x)) ==
-           std::tolower(static_cast<unsigned char>(y));
-  });
-}
 
 // A whole number, at most `most`; nothing for anything else.
 std::optional<std::uint64_t> number(std::string_view text, std::uint64_t most) {
@@ -119,17 +112,17 @@ class FollowerCore {
   };
 
   void read(const HeaderLine& header, Instant now, Told& told) {
-    if (same_name(header.name, "retry-after")) {
+    if (equals_ignore_case(header.name, "retry-after")) {
       if (const auto seconds = number(header.value, kMaxSeconds)) {
         told.retry = Duration(static_cast<std::int64_t>(*seconds) * kNsPerSecond);
       } else if (const auto date = http_date(header.value)) {
         told.retry = until(*date, now);
       }
-    } else if (same_name(header.name, "ratelimit")) {
+    } else if (equals_ignore_case(header.name, "ratelimit")) {
       read_list(header.value, told);
-    } else if (same_name(header.name, "x-ratelimit-remaining") && !told.by_standard) {
+    } else if (equals_ignore_case(header.name, "x-ratelimit-remaining") && !told.by_standard) {
       if (const auto left = number(header.value, kMaxCalls)) told.remaining = *left;
-    } else if (same_name(header.name, "x-ratelimit-reset") && !told.by_standard) {
+    } else if (equals_ignore_case(header.name, "x-ratelimit-reset") && !told.by_standard) {
       const auto seconds = number(header.value, kMaxSeconds);
       if (!seconds) return;
       // A count of seconds from now, or, where that would be decades, a moment.

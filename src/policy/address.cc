@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/ip.h"
+#include "base/letters.h"
 #include "policy/words.h"
 
 namespace weir::policy {
@@ -117,10 +118,7 @@ Parsed<Address> parse_unix(std::string_view text) {
 // WHY: two spellings of one server shall be seen to be one.
 std::string normal_host(std::string_view host) {
   if (const auto address = IpAddress::parse(host)) return address->to_string();
-  std::string folded(host);
-  std::transform(folded.begin(), folded.end(), folded.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return folded;
+  return lowered(host);
 }
 
 }  // namespace

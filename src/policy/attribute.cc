@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/letters.h"
+
 namespace weir::policy {
 namespace {
 
@@ -53,14 +55,6 @@ bool is_name_of(Kind kind, std::string_view name) {
   }
 }
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
-}
-
 }  // namespace
 
 std::optional<Attribute> parse_attribute(std::string_view text,
@@ -72,7 +66,7 @@ std::optional<Attribute> parse_attribute(std::string_view text,
     if (text.substr(0, prefix.size()) != prefix) continue;
     const std::string_view name = text.substr(prefix.size());
     if (!is_name_of(kind, name)) return std::nullopt;
-    return Attribute{kind, kind == Kind::kHeader ? lower(name) : std::string(name)};
+    return Attribute{kind, kind == Kind::kHeader ? lowered(name) : std::string(name)};
   }
   if (std::find(declared.begin(), declared.end(), text) == declared.end()) return std::nullopt;
   return Attribute{Kind::kDeclared, std::string(text)};

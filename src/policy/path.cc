@@ -7,6 +7,7 @@
 
 #include "base/hex.h"
 #include "base/ip.h"
+#include "base/letters.h"
 
 namespace weir::policy {
 namespace {
@@ -32,10 +33,6 @@ constexpr std::array<std::uint8_t, 256> kClasses = make_classes();
 
 std::uint8_t class_of(char c) {
   return kClasses[static_cast<unsigned char>(c)];
-}
-
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
 void append_escaped(std::string& out, char byte) {
@@ -143,7 +140,7 @@ void fold_path(std::string& path) {
     if (path[i] == '%') {
       i += 2;
     } else {
-      path[i] = lower(path[i]);
+      path[i] = to_lower(path[i]);
     }
   }
 }
@@ -287,9 +284,7 @@ Result<std::optional<std::string>> normalise_host(std::string_view host) {
   if (!name.empty() && name.back() == '.') name.remove_suffix(1);
   if (name.empty() || name.back() == '.') return invalid_host();
   if (!std::all_of(name.begin(), name.end(), is_host_char)) return invalid_host();
-  std::string folded(name);
-  std::transform(folded.begin(), folded.end(), folded.begin(), lower);
-  return std::optional(std::move(folded));
+  return std::optional(lowered(name));
 }
 
 }  // namespace weir::policy

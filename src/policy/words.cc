@@ -5,6 +5,8 @@
 #include <cctype>
 #include <cstdint>
 
+#include "base/letters.h"
+
 namespace weir::policy {
 namespace {
 
@@ -15,7 +17,7 @@ constexpr std::size_t kLongestQuote = 60;
 std::string folded(std::string_view word) {
   std::string out(word);
   for (char& c : out) {
-    c = c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    c = c == '-' ? '_' : to_lower(c);
   }
   return out;
 }

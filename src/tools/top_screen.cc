@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/letters.h"
 #include "base/utf8.h"
 
 namespace weir::tools {
@@ -223,11 +224,7 @@ double order_of(const value& limit, TopSort sort) {
 }
 
 bool fits(const value& row, std::string_view name, const std::string& filter) {
-  const auto lower = [](std::string text) {
-    for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    return text;
-  };
-  return lower(text(row, name)).find(lower(filter)) != std::string::npos;
+  return lowered(text(row, name)).find(lowered(filter)) != std::string::npos;
 }
 
 std::vector<std::string> limit_table(const value& stats, const TopOptions& options) {

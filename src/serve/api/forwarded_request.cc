@@ -1,18 +1,11 @@
 #include "serve/api/forwarded_request.h"
 
+#include "base/letters.h"
 #include "wire/http1/cookies.h"
 #include "wire/http1/query.h"
 
 namespace weir::api {
 namespace {
-
-std::string lower_case(std::string_view name) {
-  std::string lower(name);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
-}
 
 Error bad(std::string message) {
   return {ErrorCode::kInvalid, std::move(message)};
@@ -55,7 +48,7 @@ Result<Proxy> ForwardedRequest::family() const {
 Result<bool> ForwardedRequest::read(const http::Request& request, Proxy proxy,
                                     const policy::Policy& policy, Instant now) {
   for (const http1::Header field : request.headers) {
-    headers_.emplace_back(lower_case(field.name), field.value);
+    headers_.emplace_back(lowered(field.name), field.value);
   }
   if (proxy == Proxy::kEither) {
     const auto present = family();

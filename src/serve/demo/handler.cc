@@ -1,9 +1,9 @@
 #include "serve/demo/handler.h"
 
 #include "base/json.h"
+#include "base/letters.h"
 #include "serve/demo/echo_session.h"
 #include "serve/http/problem.h"
-#include "wire/http1/characters.h"
 #include "wire/http1/writer.h"
 #include "wire/websocket/handshake.h"
 
@@ -13,15 +13,9 @@ namespace {
 
 constexpr std::string_view kWebSocketPath = "/ws";
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = http1::to_lower(c);
-  return out;
-}
-
 bool stands_before(const http1::Headers& headers, std::size_t index) {
   for (std::size_t i = 0; i < index; ++i) {
-    if (http1::equals_ignore_case(headers[i].name, headers[index].name)) return true;
+    if (equals_ignore_case(headers[i].name, headers[index].name)) return true;
   }
   return false;
 }
@@ -30,7 +24,7 @@ bool stands_before(const http1::Headers& headers, std::size_t index) {
 std::string joined(const http1::Headers& headers, std::size_t index) {
   std::string value(headers[index].value);
   for (std::size_t i = index + 1; i < headers.size(); ++i) {
-    if (!http1::equals_ignore_case(headers[i].name, headers[index].name)) continue;
+    if (!equals_ignore_case(headers[i].name, headers[index].name)) continue;
     value.append(", ");
     value.append(headers[i].value);
   }
@@ -49,7 +43,7 @@ void append_headers(std::string& out, const http1::Headers& headers) {
     if (stands_before(headers, i)) continue;
     if (!first) out.push_back(',');
     first = false;
-    append_member(out, lower(headers[i].name), joined(headers, i));
+    append_member(out, lowered(headers[i].name), joined(headers, i));
   }
 }
 

@@ -1,8 +1,8 @@
 #include "serve/gateway/forwarded_head.h"
 
+#include "base/letters.h"
 #include "engine/answer.h"
 #include "serve/gateway/request_id.h"
-#include "wire/http1/characters.h"
 #include "wire/http1/writer.h"
 #include "wire/websocket/handshake.h"
 
@@ -16,24 +16,22 @@ using http1::Headers;
 constexpr std::string_view kViaLine = "Via: 1.1 weir\r\n";
 
 bool starts_with_ignore_case(std::string_view text, std::string_view prefix) {
-  return text.size() >= prefix.size() &&
-         http1::equals_ignore_case(text.substr(0, prefix.size()), prefix);
+  return text.size() >= prefix.size() && equals_ignore_case(text.substr(0, prefix.size()), prefix);
 }
 
 // Fields that say where a request came from.
 bool is_forwarding_field(std::string_view name) {
-  const char first = http1::to_lower(name[0]);
-  if (first == 'f') return http1::equals_ignore_case(name, "forwarded");
+  const char first = to_lower(name[0]);
+  if (first == 'f') return equals_ignore_case(name, "forwarded");
   if (first != 'x' || name.size() < 9) return false;
-  return http1::equals_ignore_case(name, "x-real-ip") ||
-         starts_with_ignore_case(name, "x-forwarded-");
+  return equals_ignore_case(name, "x-real-ip") || starts_with_ignore_case(name, "x-forwarded-");
 }
 
 // Those of them that the gateway writes itself, whoever sent them.
 bool is_rewritten_field(std::string_view name) {
-  return http1::equals_ignore_case(name, "x-forwarded-for") ||
-         http1::equals_ignore_case(name, "x-forwarded-proto") ||
-         http1::equals_ignore_case(name, "x-forwarded-host");
+  return equals_ignore_case(name, "x-forwarded-for") ||
+         equals_ignore_case(name, "x-forwarded-proto") ||
+         equals_ignore_case(name, "x-forwarded-host");
 }
 
 // Copies the fields for which `keeps` holds, run by run.
@@ -64,11 +62,10 @@ bool keeps_request_field(const Headers& headers, const Header& header, bool chun
     if (is_forwarding_field(header.name)) {
       return context.peer_trusted && !is_rewritten_field(header.name);
     }
-    if (!context.request_id.empty() && http1::equals_ignore_case(header.name, kRequestIdHeader)) {
+    if (!context.request_id.empty() && equals_ignore_case(header.name, kRequestIdHeader)) {
       return false;
     }
-    if (context.plain_frames &&
-        http1::equals_ignore_case(header.name, websocket::kExtensionsHeader)) {
+    if (context.plain_frames && equals_ignore_case(header.name, websocket::kExtensionsHeader)) {
       return false;
     }
     return !is_listed(headers, header);
@@ -80,7 +77,7 @@ bool keeps_request_field(const Headers& headers, const Header& header, bool chun
 
 void append_all(std::string& out, const Headers& headers, std::string_view name) {
   for (const Header header : headers) {
-    if (!http1::equals_ignore_case(header.name, name)) continue;
+    if (!equals_ignore_case(header.name, name)) continue;
     out.append(header.value);
     out.append(", ");
   }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/letters.h"
 #include "base/seconds.h"
 #include "engine/refusal_body.h"
 #include "engine/request_view.h"
@@ -9,7 +10,6 @@
 #include "serve/gateway/forwarded_head.h"
 #include "serve/gateway/request_id.h"
 #include "serve/gateway/session.h"
-#include "wire/http1/characters.h"
 
 namespace weir::gateway {
 namespace {
@@ -26,7 +26,7 @@ bool wants_websocket(const http1::RequestHead& head) {
     return false;
   }
   const http1::Found upgrade = head.headers.find(http1::HeaderId::kUpgrade);
-  return !upgrade.repeated() && http1::equals_ignore_case(upgrade.value, "websocket");
+  return !upgrade.repeated() && equals_ignore_case(upgrade.value, "websocket");
 }
 
 RequestTraits traits_of(const http1::RequestHead& head) {

@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "base/letters.h"
 #include "serve/gateway/request_id.h"
-#include "wire/http1/characters.h"
 #include "wire/http1/cookies.h"
 #include "wire/http1/query.h"
 
@@ -32,11 +32,11 @@ void RequestFacts::forget_made() {
 
 std::optional<std::string_view> RequestFacts::header(std::string_view name,
                                                      std::size_t index) const {
-  if (!request_id_.empty() && http1::equals_ignore_case(name, kRequestIdHeader)) {
+  if (!request_id_.empty() && equals_ignore_case(name, kRequestIdHeader)) {
     return index == 0 ? std::optional(request_id_) : std::nullopt;
   }
   for (const http1::Header field : head_.headers) {
-    if (http1::equals_ignore_case(field.name, name) && index-- == 0) return field.value;
+    if (equals_ignore_case(field.name, name) && index-- == 0) return field.value;
   }
   return std::nullopt;
 }

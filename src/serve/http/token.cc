@@ -2,9 +2,9 @@
 
 #include <openssl/crypto.h>
 
+#include "base/letters.h"
 #include "base/trim.h"
 #include "serve/http/problem.h"
-#include "wire/http1/characters.h"
 
 namespace weir::http {
 
@@ -16,7 +16,7 @@ bool shows_token(const Request& request, std::string_view token) {
 bool is_bearer_token(std::string_view authorization, std::string_view token) {
   constexpr std::string_view kScheme = "bearer ";
   if (authorization.size() < kScheme.size()) return false;
-  if (!http1::equals_ignore_case(authorization.substr(0, kScheme.size()), kScheme)) return false;
+  if (!equals_ignore_case(authorization.substr(0, kScheme.size()), kScheme)) return false;
   const std::string_view shown = trim(authorization.substr(kScheme.size()));
   // The length may leak; the bytes may not.
   return shown.size() == token.size() &&

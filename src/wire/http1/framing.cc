@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "base/letters.h"
 #include "base/trim.h"
 #include "wire/http1/characters.h"
 

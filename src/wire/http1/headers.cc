@@ -1,7 +1,7 @@
 #include "wire/http1/headers.h"
 
+#include "base/letters.h"
 #include "base/trim.h"
-#include "wire/http1/characters.h"
 
 namespace weir::http1 {
 

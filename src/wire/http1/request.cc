@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "wire/http1/characters.h"
+#include "base/letters.h"
 #include "wire/http1/scan.h"
 #include "wire/http1/version.h"
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/letters.h"
 #include "wire/http1/characters.h"
 
 namespace weir::http1 {
