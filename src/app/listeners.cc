@@ -8,7 +8,7 @@
 #include "app/listen_options.h"
 #include "base/log.h"
 #include "engine/compiled_policy.h"
-#include "engine/request_counter.h"
+#include "engine/request_counters.h"
 #include "net/server.h"
 #include "policy/identity.h"
 #include "serve/api/handler.h"
@@ -197,7 +197,7 @@ Result<std::unique_ptr<net::Server>> Listeners::open_server(Kind kind,
   options.clock = &clock;
   options.listener = std::move(listener);
   if (kind == Kind::kAdmin) return http::open(loops, std::move(options), admin);
-  options.unreadable = engine::request_counter(registry, "api", "error");
+  options.unreadable = engine::RequestCounters(registry, "api").error;
   return http::open(
       loops, std::move(options),
       api::make_handler({engine, adhoc, clock, registry}, grpc::json_handler(rate_limiter_)));

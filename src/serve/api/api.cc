@@ -1,7 +1,6 @@
 #include "serve/api/api.h"
 
 #include "engine/answer.h"
-#include "engine/request_counter.h"
 #include "serve/http/problem.h"
 
 namespace weir::api {
@@ -16,14 +15,12 @@ Api::Api(engine::Engine& engine, engine::Adhoc& adhoc, const Clock& clock,
     : engine_(engine),
       adhoc_(adhoc),
       clock_(clock),
-      allowed_(engine::request_counter(registry, "api", "allowed")),
-      denied_(engine::request_counter(registry, "api", "denied")),
-      error_(engine::request_counter(registry, "api", "error")),
+      requests_(registry, "api"),
       timer_(registry, "api", clock) {}
 
 void Api::refuse(http::Response& response, int status, std::string_view detail,
                  std::string_view field, const http::Done& done) const {
-  error_.add();
+  requests_.error.add();
   http::set_problem(response, status, detail, field);
   done();
 }

@@ -12,6 +12,7 @@
 #include "engine/decision_timer.h"
 #include "engine/engine.h"
 #include "engine/receipt.h"
+#include "engine/request_counters.h"
 #include "serve/api/bad_field.h"
 #include "serve/http/message.h"
 
@@ -31,7 +32,7 @@ class Api {
   Instant now_of(const http::Request& request) const { return request.at ? *request.at : now(); }
 
   // Counts one decision.
-  void count(bool allowed) const { (allowed ? allowed_ : denied_).add(); }
+  void count(bool allowed) const { requests_.count(allowed); }
 
   // Fill an answer that says what is wrong, count it, and run `done`.
   void refuse(http::Response& response, int status, std::string_view detail, std::string_view field,
@@ -58,9 +59,7 @@ class Api {
   engine::Engine& engine_;
   engine::Adhoc& adhoc_;
   const Clock& clock_;
-  const metrics::Counter allowed_;
-  const metrics::Counter denied_;
-  const metrics::Counter error_;
+  const engine::RequestCounters requests_;
   const engine::DecisionTimer timer_;
 };
 

@@ -64,7 +64,7 @@ void Session::handle_request() {
          : access_->describe(head, peer_text_, facts_->request_id());
   }
   if (!read) {
-    worker_.counters.error.add();
+    worker_.counters.requests.error.add();
     leave_head();
     answer_fault(400, "BAD_REQUEST", read.error().message, false);
     return;
@@ -99,7 +99,7 @@ std::string_view Session::append_request_id(std::string_view believed) {
 
 // A head that is no request, or never became one: nothing of it is known, and none may follow.
 void Session::refuse_head(int status, std::string_view code, std::string_view message) {
-  worker_.counters.error.add();
+  worker_.counters.requests.error.add();
   traits_ = {};
   const policy::Policy& policy = worker_.policy();
   exchange_.rate_headers().clear();
@@ -131,7 +131,7 @@ void Session::on_decision(const engine::Decision& decision) {
       decision.delay.count() > 0 ? hold(decision.delay) : begin_exchange();
     }
   } else {
-    worker_.counters.denied.add();
+    worker_.counters.requests.denied.add();
     leave_head();
     refuse(decision);
   }
@@ -145,7 +145,7 @@ void Session::admit(const engine::CompiledPolicy& compiled) {
   if (!group_) {
     account_.close();
     leave_head();
-    worker_.counters.error.add();
+    worker_.counters.requests.error.add();
     answer_fault(404, "NO_ROUTE", "no route leads to this host and path", false);
     return;
   }

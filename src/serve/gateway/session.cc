@@ -237,7 +237,7 @@ void Session::destroy() {
 // ---- what an exchange tells
 
 bool Session::begin_response(const http1::ResponseHead& head) {
-  worker_.counters.allowed.add();
+  worker_.counters.requests.allowed.add();
   if (access_) access_->set_status(head.status);
   account_.on_response(head);
   counted_ = true;
@@ -262,7 +262,7 @@ void Session::on_response_done(bool keep) {
 void Session::on_failure(const Failure& failure) {
   account_.close();
   const bool clients = failure.status < 500;
-  worker_.counters.error.add();
+  worker_.counters.requests.error.add();
   if (!clients) worker_.counters.upstream_fault.add();
   unwanted_ = std::move(exchange_.request_body());
   unwanted_.drop();
@@ -272,7 +272,7 @@ void Session::on_failure(const Failure& failure) {
 }
 
 void Session::on_broken() {
-  if (!counted_) worker_.counters.error.add();
+  if (!counted_) worker_.counters.requests.error.add();
   client_->reset();
   end();
 }

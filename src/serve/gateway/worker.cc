@@ -1,7 +1,5 @@
 #include "serve/gateway/worker.h"
 
-#include "engine/request_counter.h"
-
 namespace weir::gateway {
 namespace {
 
@@ -14,9 +12,7 @@ metrics::Counter message(metrics::Registry& registry, std::string_view name) {
 }  // namespace
 
 Counters::Counters(metrics::Registry& registry, const Clock& clock)
-    : allowed(engine::request_counter(registry, "gateway", "allowed")),
-      denied(engine::request_counter(registry, "gateway", "denied")),
-      error(engine::request_counter(registry, "gateway", "error")),
+    : requests(registry, "gateway"),
       upstream_fault(
           registry.counter("weir_upstream_faults_total",
                            "Admitted requests that the gateway answered with 502, 503 or 504.")),

@@ -12,6 +12,7 @@
 #include "engine/compiled_policy.h"
 #include "engine/decision_timer.h"
 #include "engine/engine.h"
+#include "engine/request_counters.h"
 #include "net/loop.h"
 #include "serve/gateway/access_log.h"
 #include "serve/gateway/request_id.h"
@@ -22,11 +23,8 @@ namespace weir::gateway {
 struct Counters {
   Counters(metrics::Registry& registry, const Clock& clock);
 
-  // Each request is one of these three.
-  metrics::Counter allowed;  // admitted, and its response began
-  metrics::Counter denied;
-  metrics::Counter error;           // not HTTP or too slow; or admitted, and without a response
-  metrics::Counter upstream_fault;  // of those: answered 502, 503 or 504
+  engine::RequestCounters requests;  // allowed: admitted, and its response began
+  metrics::Counter upstream_fault;   // of the errors: answered 502, 503 or 504
 
   // Each message from a client that was looked into is one of these three.
   metrics::Counter message_allowed;

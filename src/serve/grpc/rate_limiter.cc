@@ -10,7 +10,6 @@
 #include "base/at_rest.h"
 #include "engine/compiled_policy.h"
 #include "engine/receipt.h"
-#include "engine/request_counter.h"
 #include "engine/sent_attributes.h"
 #include "serve/grpc/current_limit.h"
 #include "serve/grpc/rate_limit_answer.h"
@@ -127,9 +126,7 @@ RateLimiter::RateLimiter(engine::Engine& engine, engine::Adhoc& adhoc, const Clo
     : engine_(engine),
       adhoc_(adhoc),
       clock_(clock),
-      allowed_(engine::request_counter(registry, "grpc", "allowed")),
-      denied_(engine::request_counter(registry, "grpc", "denied")),
-      error_(engine::request_counter(registry, "grpc", "error")),
+      requests_(registry, "grpc"),
       timer_(registry, "grpc", clock) {}
 
 void RateLimiter::decide(std::string_view message, Done done) const {
@@ -235,9 +232,9 @@ void RateLimiter::give_back(const Call& call) const {
 void RateLimiter::finish(Call* call, const Answer& answer) const {
   std::unique_ptr<Call> owned(call);
   if (!answer) {
-    error_.add();
+    requests_.error.add();
   } else {
-    (answer->get().overall_code == rls::Code::kOk ? allowed_ : denied_).add();
+    requests_.count(answer->get().overall_code == rls::Code::kOk);
   }
   call->done(answer);
   AtRest<Call>::give(std::move(owned));

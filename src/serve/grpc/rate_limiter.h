@@ -19,6 +19,7 @@
 #include "engine/adhoc.h"
 #include "engine/decision_timer.h"
 #include "engine/engine.h"
+#include "engine/request_counters.h"
 #include "serve/grpc/method.h"
 #include "weir/result.h"
 #include "wire/grpc/rate_limit.h"
@@ -55,9 +56,7 @@ class RateLimiter {
   engine::Engine& engine_;
   engine::Adhoc& adhoc_;
   const Clock& clock_;
-  const metrics::Counter allowed_;
-  const metrics::Counter denied_;
-  const metrics::Counter error_;
+  const engine::RequestCounters requests_;
   const engine::DecisionTimer timer_;
 };
 

@@ -10,7 +10,6 @@
 #include <cstring>
 
 #include "engine/compiled_policy.h"
-#include "engine/request_counter.h"
 #include "wire/resp/writer.h"
 
 namespace weir::resp {
@@ -102,9 +101,7 @@ struct Table {
 
 Commands::Commands(Services services)
     : services_(services),
-      allowed_(engine::request_counter(services.registry, "resp", "allowed")),
-      denied_(engine::request_counter(services.registry, "resp", "denied")),
-      error_(engine::request_counter(services.registry, "resp", "error")),
+      requests_(services.registry, "resp"),
       timer_(services.registry, "resp", services.clock) {}
 
 void Commands::run(Arguments arguments, Client& to) const {
@@ -115,7 +112,7 @@ void Commands::run(Arguments arguments, Client& to) const {
   }
   if (!row->before_login && !to.authenticated) {
     if (!password().empty()) {
-      error_.add();
+      requests_.error.add();
       return append_error(to.replies.now(), "NOAUTH Authentication required: send AUTH password");
     }
     to.authenticated = true;  // WHY kept: a password that is set later asks new connections only
@@ -127,7 +124,7 @@ void Commands::run(Arguments arguments, Client& to) const {
 }
 
 void Commands::refuse(Client& to, std::string_view message) const {
-  error_.add();
+  requests_.error.add();
   append_error(to.replies.now(), "ERR " + std::string(message));
 }
 

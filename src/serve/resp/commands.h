@@ -10,6 +10,8 @@
 #include <span>
 #include <string_view>
 
+#include "engine/decision_timer.h"
+#include "engine/request_counters.h"
 #include "serve/resp/client.h"
 #include "serve/resp/server.h"
 #include "serve/resp/throttle.h"
@@ -61,9 +63,7 @@ class Commands {
   void refuse(Client& client, std::string_view message) const;
 
   Services services_;
-  metrics::Counter allowed_;
-  metrics::Counter denied_;
-  metrics::Counter error_;
+  engine::RequestCounters requests_;
   engine::DecisionTimer timer_;
 };
 

@@ -71,17 +71,17 @@ void answer_in_order(Client& client, Replies::Place place, Write write) {
 
 void Commands::append_throttle(const store::Answer& answer, bool cell, std::string& out) const {
   if (answer.source == Source::kFailClosed) {
-    error_.add();
+    requests_.error.add();
     return append_error(out, "UNAVAILABLE the store did not answer, and store.on_error is deny");
   }
-  (answer.verdict.allowed() ? allowed_ : denied_).add();
+  requests_.count(answer.verdict.allowed());
   append_integers(out, cell ? cl_throttle_reply(answer.verdict) : throttle_reply(answer.verdict));
 }
 
 // [allowed, limit, remaining, retry_after_us, reset_after_us, delay_us, source]
 void Commands::append_decision(const engine::Decision& decision, const Client& client,
                                std::string& out) const {
-  (decision.allowed ? allowed_ : denied_).add();
+  requests_.count(decision.allowed);
   const engine::LimitDecision* named = decision.named_limit();
   const Verdict verdict = named != nullptr && named->known() ? named->verdict : Verdict{};
   const bool wait = verdict.outcome == Outcome::kDenied && verdict.retry_known;
