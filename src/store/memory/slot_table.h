@@ -99,8 +99,8 @@ struct alignas(64) Line {
   static constexpr std::size_t kSlots = 4;
   std::array<BucketSlot, kSlots> slots;
 
-  // Where `name` stands, if it is in this line: which it then is remains to be seen.
-  // WHY by sums: nothing says which of the four it is, so that a branch would be foretold wrongly
+  // Where `name` stands, if it is in this line; is() tells whether it is.
+  // WHY by sums: nothing says which of the four it is, so that a branch would be predicted wrongly
   // every other time, which costs more than all the comparisons.
   BucketSlot& slot_of(std::uint64_t name) {
     return slots[std::size_t{slots[1].is(name)} + 2 * std::size_t{slots[2].is(name)} +
