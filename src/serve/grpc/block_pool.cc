@@ -11,6 +11,12 @@
 namespace weir::grpc {
 namespace {
 
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kPooled = false;
+#else
+constexpr bool kPooled = true;
+#endif
+
 constexpr std::size_t kStep = 64;  // sizes are its multiples
 constexpr std::size_t kSizes = 16;
 constexpr std::size_t kLargest = kStep * kSizes;
@@ -100,12 +106,8 @@ void* resize(void* bytes, std::size_t size, void*) {
 }  // namespace
 
 nghttp2_mem* block_pool() {
-#if defined(__SANITIZE_ADDRESS__)
-  return nullptr;
-#else
   static nghttp2_mem pool{nullptr, take, give_back, take_zeroed, resize};
-  return &pool;
-#endif
+  return kPooled ? &pool : nullptr;
 }
 
 }  // namespace weir::grpc
