@@ -8,8 +8,10 @@
 
 #include <array>
 #include <future>
+#include <semaphore>
 #include <thread>
 
+#include "base/log.h"
 #include "net/stream.h"
 
 namespace weir::net {
@@ -183,17 +185,24 @@ TEST_F(ServerTest, OutOfFileDescriptorsItWaitsAndThenGoesOn) {
   address.sin_port = htons(server->port());
   inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
 
+  std::binary_semaphore told(0);
+  log::watch([&](log::Level level, std::string_view) {
+    if (level == log::Level::kError) told.release();  // once, until it has let somebody in
+  });
   rlimit before{};
   getrlimit(RLIMIT_NOFILE, &before);
   const rlimit none{3, before.rlim_max};
   setrlimit(RLIMIT_NOFILE, &none);
   connect(late.get(), reinterpret_cast<sockaddr*>(&address), sizeof address);
   send(late.get(), "x", 1, MSG_NOSIGNAL);
+  const bool tried = told.try_acquire_for(seconds(20));
   EXPECT_EQ(echo(client, "y"), "y") << "those that are in are served on";
   setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_TRUE(tried) << "it says that it cannot accept";
   char byte = 0;
   EXPECT_EQ(recv(late.get(), &byte, 1, 0), 1) << "and the one that waited is let in";
   loops_.stop();
+  log::watch(nullptr);
 }
 
 TEST_F(ServerTest, DestroyingAServerEndsTheSessionsThatAreLeft) {
