@@ -35,7 +35,7 @@ class ConnectionTest : public ::testing::Test {
 
   template <typename Condition>
   bool run_until(Condition condition) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (!condition()) {
       loop_.run_ready();
       if (std::chrono::steady_clock::now() > end) return false;
