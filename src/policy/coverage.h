@@ -1,5 +1,5 @@
-// Coverage: whether whatever meets one match meets another, by their text alone. What it says is so;
-// where it cannot tell it says no, as for two regular expressions.
+// Coverage: whether whatever meets one match meets another, by their text alone. What it says is
+// so; where it cannot tell it says no, as for two regular expressions.
 //
 // THREADS: pure functions.
 
