@@ -8,14 +8,10 @@
 #include <new>
 #include <utility>
 
+#include "base/sanitizers.h"
+
 namespace weir::grpc {
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool kPooled = false;
-#else
-constexpr bool kPooled = true;
-#endif
 
 constexpr std::size_t kStep = 64;  // sizes are its multiples
 constexpr std::size_t kSizes = 16;
@@ -107,7 +103,7 @@ void* resize(void* bytes, std::size_t size, void*) {
 
 nghttp2_mem* block_pool() {
   static nghttp2_mem pool{nullptr, take, give_back, take_zeroed, resize};
-  return kPooled ? &pool : nullptr;
+  return kAddressSanitizer ? nullptr : &pool;
 }
 
 }  // namespace weir::grpc
