@@ -19,7 +19,9 @@ endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   add_compile_options(-mcx16)  # 16-byte compare-and-swap, in every x86-64 made since 2006
 endif()
+set(WEIR_TEST_SECONDS 300)  # that one entry of ctest may take
 if(WEIR_SANITIZE)
+  set(WEIR_TEST_SECONDS 900)
   add_compile_options(-fsanitize=${WEIR_SANITIZE} -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${WEIR_SANITIZE})
   if(WEIR_SANITIZE MATCHES "undefined")

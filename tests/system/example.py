@@ -106,9 +106,9 @@ class PlayedTest(harness.SystemTest):
 
     def run_line(self, command, env=None):
         """What a command prints, with its errors."""
-        done = subprocess.run(["bash", "-c", command], cwd=self.place, text=True, timeout=60,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, check=False,
+        done = subprocess.run(["bash", "-c", command], cwd=self.place, text=True,
+                              timeout=3 * harness.PATIENCE, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
                               env={**os.environ, **self.environment, **(env or {})})
         return done.stdout.replace("\r", "").strip()
 

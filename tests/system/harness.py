@@ -9,6 +9,7 @@ import http.client
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import socket
@@ -21,7 +22,20 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = pathlib.Path(os.environ.get("WEIR_BUILD", ROOT / "build" / "dev"))
 WEIR = BUILD / "weir"
-PATIENCE = 20.0  # seconds that any one event may take; these machines stall
+
+
+def _sanitizers():
+    """What the build looks for while it runs: "address,undefined", "thread", or nothing."""
+    cache = BUILD / "CMakeCache.txt"
+    told = re.search(r"^WEIR_SANITIZE:\w+=(.*)$", cache.read_text() if cache.exists() else "", re.M)
+    return told.group(1) if told else ""
+
+
+SANITIZERS = _sanitizers()
+SLOWER = 8 if "thread" in SANITIZERS else 3 if SANITIZERS else 1  # the program, for being looked at
+LARGER = 6 if "thread" in SANITIZERS else 3 if SANITIZERS else 1  # what it holds, as far as is measured here
+PATIENCE = 20.0 * SLOWER  # seconds that any one event may take; these machines stall
+_GIVEN = {name: os.environ.get(name, "") for name in ("ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS")}
 
 
 _ports_given = set()
@@ -143,6 +157,13 @@ class Process:
         raise AssertionError(f"process {self.pid} has no memory: it has ended\n{self.output}")
 
 
+def measures_memory(test):
+    """Marks a test that bounds what weir holds: the address sanitizer, which keeps the last 256 MiB that
+    were freed to see who uses them still, keeps one there."""
+    test.measures_memory = True
+    return test
+
+
 class SystemTest(unittest.TestCase):
     """A test with a temporary folder, and processes that end with it."""
 
@@ -150,6 +171,31 @@ class SystemTest(unittest.TestCase):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="weir-test-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.following = {}  # the last weir that serve() gave each file
+        if SANITIZERS:
+            self._read_sanitizers_reports()
+
+    def _read_sanitizers_reports(self):
+        """What a sanitizer says of any process fails the test once all have ended. It says it in a file:
+        nobody reads the output of some."""
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="weir-sanitizer-"))
+        options = f"log_path={folder}/report"
+        if getattr(getattr(self, self._testMethodName), "measures_memory", False):
+            options += ":quarantine_size_mb=1"
+        for name, given in _GIVEN.items():
+            os.environ[name] = f"{given}:{options}" if given else options
+
+        def look():
+            reports = [one.read_text(errors="replace") for one in sorted(folder.iterdir())]
+            shutil.rmtree(folder)
+            if reports:
+                raise AssertionError("a sanitizer says:\n" + "\n".join(reports))
+        self.addCleanup(look)
+
+    def assert_grown_at_most(self, kib, before, after, what=None):
+        """Of resident memory, in KiB."""
+        if SANITIZERS:
+            print(f"grown by {after - before} KiB of {kib}, of which a sanitizer may have {LARGER} times")
+        self.assertLess(after - before, LARGER * kib, what)
 
     def write(self, name, text):
         path = self.folder / name
@@ -270,5 +316,5 @@ def main():
     unittest.main(verbosity=2)
 
 
-__all__ = ["Answer", "BUILD", "Client", "PATIENCE", "Process", "ROOT", "SystemTest", "TestClock",
-           "WEIR", "free_port", "get", "is_open", "main", "signal", "until"]
+__all__ = ["Answer", "BUILD", "Client", "PATIENCE", "Process", "ROOT", "SLOWER", "SystemTest",
+           "TestClock", "WEIR", "free_port", "get", "is_open", "main", "measures_memory", "signal", "until"]

@@ -15,7 +15,7 @@ import time
 import unittest
 
 sys.path.insert(0, __file__.rsplit("/", 1)[0])
-from harness import PATIENCE, SystemTest, free_port, get, main, until  # noqa: E402
+from harness import PATIENCE, SystemTest, free_port, get, main, measures_memory, until  # noqa: E402
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 
@@ -109,6 +109,7 @@ class Connections(FloodTest):
         self.assertFalse(self.answered(come("203.0.113.1")))
         self.ask(come("203.0.113.2"))
 
+    @measures_memory
     def test_a_flood_of_connections_leaves_others_served_and_memory_bounded(self):
         """3,000 at once from one client, of which it may have 100."""
         self.gateway(", max_connections_per_client: 100")
@@ -119,7 +120,7 @@ class Connections(FloodTest):
         self.assertEqual(get(self.admin, "/healthz").status, 200)
         open_now = sum(self.answered(client) for client in flood)
         self.assertEqual(open_now, 100)
-        self.assertLess(self.process.memory_kib() - before, 16 * 1024)
+        self.assert_grown_at_most(16 * 1024, before, self.process.memory_kib())
 
 
 class SlowClients(FloodTest):
@@ -138,6 +139,7 @@ class SlowClients(FloodTest):
         client.sendall(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nx")
         self.assertRegex(client.recv(65536).decode(), r"^HTTP/1.1 (408|502) ")
 
+    @measures_memory
     def test_a_reader_that_does_not_read_holds_a_bounded_piece(self):
         """Forty of them ask for 8 MB each, and never read."""
         (self.folder / "big").write_bytes(b"x" * (8 << 20))
@@ -148,8 +150,8 @@ class SlowClients(FloodTest):
             client.sendall(b"GET /big HTTP/1.1\r\nHost: a\r\n\r\n")
         for _ in range(50):
             get(self.port, "/none")
-        grown = self.process.memory_kib() - before
-        self.assertLess(grown, 40 * 512 + 8 * 1024, "half a mebibyte each, not eight")
+        self.assert_grown_at_most(40 * 512 + 8 * 1024, before, self.process.memory_kib(),
+                                  "half a mebibyte each, not eight")
 
         until(lambda: self.files() < 30, "they are cut off after timeouts.body")
 
@@ -184,6 +186,7 @@ class FileDescriptors(FloodTest):
 
 class Overload(FloodTest):
     @unittest.skipUnless(shutil.which("wrk"), "wrk is not installed")
+    @measures_memory
     def test_at_ten_times_the_connections_it_answers_as_much_and_holds_no_more(self):
         """wrk with 40 connections, which saturate it, and then with 400. Nine tenths of the peak are
         meant; machines that run tests stall, so that half of it is asked for, and what was seen is
@@ -212,7 +215,7 @@ class Overload(FloodTest):
         print(f"peak {peak:.0f}/s, at ten times the connections {goodput:.0f}/s, memory "
               f"{memory} -> {self.process.memory_kib()} KiB, {len(health)} health checks answered")
         self.assertGreaterEqual(goodput, 0.5 * peak)
-        self.assertLess(self.process.memory_kib() - memory, 400 * 64)
+        self.assert_grown_at_most(400 * 64, memory, self.process.memory_kib())
         self.assertEqual(set(health), {200})
 
 

@@ -6,7 +6,7 @@ import socket
 import sys
 
 sys.path.insert(0, __file__.rsplit("/", 1)[0])
-from harness import PATIENCE, Client, SystemTest, free_port, main  # noqa: E402
+from harness import PATIENCE, Client, SystemTest, free_port, main, measures_memory  # noqa: E402
 
 BODY = b'{"attributes":{"user":"ada"}}'
 CHECK = b"POST /v1/check HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n" % len(BODY) + BODY
@@ -76,6 +76,7 @@ limits:
                 break
         return sent
 
+    @measures_memory
     def test_clients_that_never_read_are_not_read_from_and_hold_no_memory(self):
         self.check_others()
         before = self.process.memory_kib()
@@ -90,8 +91,9 @@ limits:
             self.check_others()
         for name, raw, _ in deaf:
             self.assertLess(sent[raw], MOST_SENT, f"{name} goes on reading")
-        self.assertLess(self.process.memory_kib() - before, MOST_GROWN)
+        self.assert_grown_at_most(MOST_GROWN, before, self.process.memory_kib())
 
+    @measures_memory
     def test_calls_whose_answers_nobody_reads_are_bounded(self):
         self.check_others()
         before = self.process.memory_kib()
@@ -99,7 +101,7 @@ limits:
             raw = self.connect("grpc")
             self.stuff(raw, PREFACE + b"".join(call(2 * i + 1) for i in range(20000)))
         self.check_others()
-        self.assertLess(self.process.memory_kib() - before, MOST_GROWN)
+        self.assert_grown_at_most(MOST_GROWN, before, self.process.memory_kib())
 
     def test_requests_that_drip_in_hold_their_connections_and_nobody_else(self):
         dripping = []

@@ -15,7 +15,7 @@ import unittest
 sys.path.insert(0, __file__.rsplit("/", 1)[0])
 from certificates import Authority, openssl  # noqa: E402
 from harness import (PATIENCE, ROOT, SystemTest, free_port, get, main,  # noqa: E402
-                     signal, until)
+                     measures_memory, signal, until)
 from redis_peer import Redis  # noqa: E402
 
 NODE_MODULES = ROOT / "build" / "node" / "node_modules"
@@ -217,6 +217,7 @@ class Gateway(TlsTest):
         until(lambda: refused("timeout") >= 1000, "the rest is counted")
         self.assertEqual(self.https().status, 200)
 
+    @measures_memory
     def test_handshakes_that_are_begun_and_left_hold_nobody_up_and_no_memory(self):
         """Each sends a real hello, so that the server signs for it, and never goes on."""
         process = self.serve(f"gateway: {{ listen: 127.0.0.1:{self.port}, {self.tls}, upstream: "
@@ -233,7 +234,7 @@ class Gateway(TlsTest):
             if number % 400 == 0:
                 self.assertEqual(self.https().status, 200)
         self.assertNotEqual(begun[-1].recv(1), b"", "the hello is answered")
-        self.assertLess(process.memory_kib() - before, 96 * 1024)  # 96 KiB for each of 1024
+        self.assert_grown_at_most(1024 * 96, before, process.memory_kib(), "96 KiB for each")
 
 
 class ClientCertificates(TlsTest):
