@@ -175,7 +175,7 @@ class Guides(PlayedTest):
                     continue
                 shown += 1
                 path = self.write(f"shown.{language}", policy)
-                checked = self.weir("validate", path, env={"PORT": "8080"})
+                checked = self.weir("validate", path, env={"PORT": "8080", "ADMIN": "9090"})
                 self.assertEqual(checked.wait(), 0, f"{document}\n{checked.output}")
         self.assertGreater(shown, 20)
 
