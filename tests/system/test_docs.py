@@ -4,6 +4,7 @@
 README is taken from there, with its ports replaced by free ones, and run.
 """
 
+import fnmatch
 import os
 import re
 import shlex
@@ -91,13 +92,6 @@ class Readme(harness.SystemTest):
                 if target.suffix == ".md":
                     self.assertIn(anchor, anchors(target), f"{document.name}: {file}#{anchor}")
 
-    def test_every_path_that_the_architecture_names_is_there(self):
-        named = re.findall(r"`((?:src|include|tests|lua|tools|docs|bench|web|packaging)/[\w./-]*)`",
-                           (harness.ROOT / "ARCHITECTURE.md").read_text())
-        self.assertGreater(len(named), 10)
-        for path in named:
-            self.assertTrue((harness.ROOT / path).exists(), path)
-
     def test_every_page_stands_in_the_index(self):
         docs = harness.ROOT / "docs"
         index = (docs / "README.md").read_text()
@@ -114,6 +108,58 @@ class Readme(harness.SystemTest):
             words = shlex.split(command.replace(":9090", f":{admin}"))[1:]
             looked = self.weir(*words)
             self.assertEqual(looked.wait(), 0, looked.output)
+
+
+class Architecture(harness.SystemTest):
+    """ARCHITECTURE.md speaks of the tree as it is."""
+
+    BUILT = {"libweir.a", "libweir.so"}  # what no file of the tree is called
+
+    @classmethod
+    def setUpClass(cls):
+        cls.text = (harness.ROOT / "ARCHITECTURE.md").read_text()
+        cls.files = [path.relative_to(harness.ROOT) for folder in cls.folders(harness.ROOT)
+                     for path in (harness.ROOT / folder).rglob("*") if path.is_file()]
+        cls.files += [path.relative_to(harness.ROOT) for path in harness.ROOT.iterdir() if path.is_file()]
+        cls.sources = [(harness.ROOT / file).read_text() for file in cls.files
+                       if file.suffix in (".h", ".cc") and file.parts[0] in ("src", "include")]
+
+    @staticmethod
+    def folders(place):
+        return [path.name for path in sorted(place.iterdir())
+                if path.is_dir() and not path.name.startswith((".", "build", "__"))]
+
+    def is_a_place(self, name):
+        """A file, with its ending or without, or a folder, told from the root or from further down."""
+        parts = name.removeprefix("./").rstrip("/").split("/")
+        for file in self.files:
+            for given in (file, file.with_suffix("")):
+                for i in range(len(given.parts) - len(parts) + 1):
+                    if all(map(fnmatch.fnmatch, given.parts[i:], parts)):
+                        return True
+        return False
+
+    def is_in_the_code(self, name):
+        """A word of the sources; of a member, where its class stands."""
+        owner, _, member = name.rpartition("::")
+        if not owner:
+            return any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", source) for source in self.sources)
+        return any(re.search(rf"(class|struct) {owner}\b.*\b{member}\(", source, re.DOTALL)
+                   for source in self.sources)
+
+    def test_names_only_what_is_there(self):
+        names = re.findall(r"`([^`\s]+)`", self.text)
+        self.assertGreater(len(names), 50)
+        for name in names:
+            with self.subTest(name):
+                self.assertTrue(name in self.BUILT or self.is_a_place(name) or
+                                self.is_in_the_code(name))
+
+    def test_names_every_folder(self):
+        for place in (".", "src", "src/serve", "src/wire", "src/store", "tests"):
+            for folder in self.folders(harness.ROOT / place):
+                with self.subTest(f"{place}/{folder}"):
+                    self.assertRegex(self.text, rf"\b{folder}\b")
 
 
 class Live(LiveTest):
