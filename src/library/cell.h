@@ -27,7 +27,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "library/bias.h"
+#include "base/bias.h"
 #include "library/bucket.h"
 
 namespace weir::library {

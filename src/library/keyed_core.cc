@@ -137,9 +137,9 @@ void KeyedCore::add(const Rules& rules, std::string_view key, std::uint64_t cost
 
 KeyedCore::Taken KeyedCore::take(const Rules& rules, std::string_view key, std::uint64_t cost,
                                  Instant now) {
-  const auto touched = take_quickly(rules, key, cost, now);
-  if (!touched) return take_locked(rules, key, cost, now);
-  return Taken{rules.quick->bucket.verdict(touched->step, cost), store_->memory.at(*touched)};
+  const Touched touched = take_quickly(rules, key, cost, now);
+  if (!touched.made) return take_locked(rules, key, cost, now);
+  return Taken{rules.quick->bucket.verdict(touched.step(), cost), store_->memory.now()};
 }
 
 KeyedCore::Taken KeyedCore::take_locked(const Rules& rules, std::string_view key,
@@ -174,20 +174,32 @@ void KeyedCore::take_in_turn(const Rules& rules, std::span<const KeyedCall> call
 void KeyedCore::take_side_by_side(const Rules& rules, std::span<const KeyedCall> calls, Instant now,
                                   std::span<Verdict> verdicts) {
   store::MemoryStore& memory = store_->memory;
-  std::array<store::MemoryStore::Spot, kAtOnce> spots;
+  std::array<Spot, kAtOnce> spots;
   for (std::size_t i = 0; i < calls.size(); ++i) {
     spots[i] = memory.locate(hashed_name_, calls[i].key);
   }
-  memory.see(now);
-  const std::uint32_t place = memory.place_of(*rules.quick);
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    const auto& [key, cost] = calls[i];
-    if (const auto touched = memory.touch(spots[i], *rules.quick, place, cost)) {
-      verdicts[i] = rules.quick->bucket.verdict(touched->step, cost);
-    } else {
-      verdicts[i] = take_locked(rules, key, cost, now).verdict;
-    }
+  for (std::size_t done = 0; done < calls.size(); ++done) {
+    const auto left = calls.subspan(done);
+    done += touch_some(rules, left, &spots[done], now, &verdicts[done]);
+    if (done == calls.size()) return;
+    verdicts[done] = take_locked(rules, calls[done].key, calls[done].cost, now).verdict;
   }
+}
+
+// Answers calls up to one that must be made under the lock, and says how many.
+std::size_t KeyedCore::touch_some(const Rules& rules, std::span<const KeyedCall> calls,
+                                  const Spot* spots, Instant now, Verdict* verdicts) {
+  store::MemoryStore& memory = store_->memory;
+  const store::MemoryStore::QuickRule& rule = *rules.quick;
+  const store::MemoryStore::Visit visit(memory, now);
+  const std::uint32_t place = memory.place_of(rule);
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const std::uint64_t cost = calls[i].cost;
+    const Touched touched = memory.touch(visit, spots[i], rule, place, cost);
+    if (!touched.made) return i;
+    verdicts[i] = rule.bucket.verdict(touched.step(), cost);
+  }
+  return calls.size();
 }
 
 void KeyedCore::correct(std::string_view key, store::Change change, std::uint64_t cost, Instant now,

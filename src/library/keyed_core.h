@@ -117,17 +117,20 @@ class KeyedCore {
   std::optional<Verdict> blocked(const Rules& rules, std::string_view key, Instant now);
 
  private:
+  using Spot = store::MemoryStore::Spot;
   using Touched = store::MemoryStore::Touched;
 
-  // Without a lock; nothing where take_locked() must be asked.
   bool was_in_force(const limit::Rule& rule);
-  std::optional<Touched> take_quickly(const Rules& rules, std::string_view key, std::uint64_t cost,
-                                      Instant now);
+  // Without a lock; not made where take_locked() must be asked.
+  Touched take_quickly(const Rules& rules, std::string_view key, std::uint64_t cost, Instant now);
   Taken take_locked(const Rules& rules, std::string_view key, std::uint64_t cost, Instant now);
   void take_in_turn(const Rules& rules, std::span<const KeyedCall> calls, Instant now,
                     std::span<Verdict> verdicts);
   void take_side_by_side(const Rules& rules, std::span<const KeyedCall> calls, Instant now,
                          std::span<Verdict> verdicts);
+
+  std::size_t touch_some(const Rules& rules, std::span<const KeyedCall> calls, const Spot* spots,
+                         Instant now, Verdict* verdicts);
 
   static constexpr std::size_t kAtOnce = 16;
 
@@ -142,19 +145,19 @@ class KeyedCore {
   Blocks blocks_;
 };
 
-inline std::optional<KeyedCore::Touched> KeyedCore::take_quickly(const Rules& rules,
-                                                                 std::string_view key,
-                                                                 std::uint64_t cost, Instant now) {
-  if (!rules.quick || !blocks_.empty()) return std::nullopt;
+inline KeyedCore::Touched KeyedCore::take_quickly(const Rules& rules, std::string_view key,
+                                                  std::uint64_t cost, Instant now) {
+  if (!rules.quick || !blocks_.empty()) return {};
   store::MemoryStore& memory = store_->memory;
-  const store::MemoryStore::Spot spot = memory.locate(hashed_name_, key);
-  memory.see(now);
-  return memory.touch(spot, *rules.quick, memory.place_of(*rules.quick), cost);
+  const Spot spot = memory.locate(hashed_name_, key);
+  const store::MemoryStore::Visit visit(memory, now);
+  return memory.touch(visit, spot, *rules.quick, memory.place_of(*rules.quick), cost);
 }
 
 inline bool KeyedCore::allow(const Rules& rules, std::string_view key, std::uint64_t cost,
                              Instant now) {
-  if (const auto touched = take_quickly(rules, key, cost, now)) return touched->step.admitted;
+  const Touched touched = take_quickly(rules, key, cost, now);
+  if (touched.made) return touched.admitted;
   return take_locked(rules, key, cost, now).verdict.allowed();
 }
 

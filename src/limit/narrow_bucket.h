@@ -65,7 +65,8 @@ class NarrowBucket {
   Step decide(std::uint64_t debt, std::uint64_t cost) const {
     if (cost > burst_) return Step{debt, false};
     const std::uint64_t after = debt + cost * step_;
-    return after > capacity_ ? Step{debt, false} : Step{after, true};
+    const bool admitted = after <= capacity_;
+    return Step{admitted ? after : debt, admitted};
   }
 
   // What the caller is told of it. WHY apart: it divides, which who wants a yes or no need not pay

@@ -8,6 +8,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <limits>
@@ -19,10 +20,15 @@ namespace weir::store {
 
 class HighWater {
  public:
-  void raise(Instant now) {
+  // `alone`: nobody else is in here.
+  void raise(Instant now, bool alone = false) {
     std::int64_t seen = steady_.load(std::memory_order_relaxed);
     if (now.steady_ns < seen) return;
-    const std::int64_t steady = limit::within_reach(now.steady_ns);
+    const std::int64_t steady = std::min(now.steady_ns, limit::kLatestNs);  // `seen` is in reach
+    if (alone) {
+      steady_.store(steady, std::memory_order_release);
+      seen = steady;
+    }
     while (steady > seen &&
            !steady_.compare_exchange_weak(seen, steady, std::memory_order_acq_rel)) {
     }

@@ -27,6 +27,7 @@ MemoryStore::MemoryStore(const MemoryOptions& options)
       budget_(std::clamp<std::size_t>(options.max_keys, 1, kMaxKeys),
               options.max_marks != 0 ? options.max_marks : kMarksPerKey * options.max_keys),
       once_(options.max_once) {
+  Bias::available();  // so that the first call need not wait for the kernel
   const std::size_t most = budget_.max_entries / kKeysPerShard;
   lay_out(std::bit_floor(std::clamp<std::size_t>(most, 1, kMaxShards)));
 }
@@ -53,26 +54,35 @@ Admission MemoryStore::charge_now(std::span<const Charge> charges, Instant now,
                                   std::span<Answer> answers, Takeovers takeovers) {
   WEIR_CHECK(charges.size() == answers.size() && charges.size() <= kMaxCharges,
              "a request meets at most 64 counters, with room for an answer to each");
-  see(now);
+  const Visit visit(*this, now);
   if (charges.size() != 1) return charge_locked(charges, answers, takeovers);
   const Charge& charge = charges[0];
   const auto rule = QuickRule::of(*charge.rule);
-  const auto touched =
-      rule ? touch(spot_of(fingerprint(charge)), *rule, place_of(*rule), charge.cost)
-           : std::nullopt;
-  if (!touched) return charge_locked(charges, answers, takeovers);
-  answers[0] = Answer{rule->bucket.verdict(touched->step, charge.cost)};
-  return Admission{touched->step.admitted || charge.shadow, at(*touched)};
+  Touched touched;
+  if (rule) {
+    touched = touch(visit, spot_of(fingerprint(charge)), *rule, place_of(*rule), charge.cost);
+  }
+  if (!touched.made) return charge_locked(charges, answers, takeovers);
+  answers[0] = Answer{rule->bucket.verdict(touched.step(), charge.cost)};
+  return Admission{touched.admitted || charge.shadow, time_.now()};
 }
 
-MemoryStore::Try MemoryStore::touch_again(BucketSlot& slot, std::uint64_t name,
-                                          const QuickRule& rule, std::uint64_t cost) {
+// WHY the time is read after the slot, in next(): it is then as late as any that led to what the
+// slot holds.
+MemoryStore::Touched MemoryStore::touch_shared(BucketSlot& slot, std::uint64_t name,
+                                               const limit::NarrowBucket& bucket,
+                                               std::uint64_t cost) {
   constexpr int kMaxTries = 16;
-  for (int tries = 1; tries < kMaxTries && slot.is(name); ++tries) {
-    const Try last = try_touch(slot, name, rule, cost);
-    if (last.outcome != Try::kAgain) return last;
+  for (int tries = 0; tries < kMaxTries; ++tries) {
+    const std::uint64_t arrival = slot.arrival.load(std::memory_order_acquire);
+    const Next made = next(bucket, arrival, cost);
+    if (!made.touched.made) break;
+    const bool unchanged = made.arrival == arrival ? slot.reads(name, arrival)
+                                                   : slot.charge(name, arrival, made.arrival);
+    if (unchanged) return made.touched;
+    if (!slot.is(name)) break;
   }
-  return Try{Try::kAskLock, {}};
+  return {};
 }
 
 Admission MemoryStore::charge_locked(std::span<const Charge> charges, std::span<Answer> answers,
@@ -107,7 +117,7 @@ Correction MemoryStore::correct_now(std::span<const Charge> charges,
                                     Takeovers takeovers) {
   using Outcome = Correction::Outcome;
   WEIR_CHECK(charges.size() <= kMaxCharges, "a request meets at most 64 counters");
-  time_.raise(now);
+  const Visit visit(*this, now);
   if (once) {
     const auto use = once_.use(once->serial, once->until.steady_ns, time_.now().steady_ns);
     if (use == OnceBook::Use::kAgain) return {.outcome = Outcome::kSpent};
@@ -123,14 +133,15 @@ Correction MemoryStore::correct_now(std::span<const Charge> charges,
 
 void MemoryStore::reset(std::span<const Charge> charges) {
   WEIR_CHECK(charges.size() <= kMaxCharges, "a request meets at most 64 counters");
+  const Entrance::Visit visit(entrance_);
   Request request(*this, charges);
   for (std::size_t i = 0; i < charges.size(); ++i) request.erase(i);
 }
 
 std::size_t MemoryStore::sweep(Instant now) {
-  time_.raise(now);
   std::size_t dropped = 0;
   for (std::size_t i = 0; i <= shard_mask_; ++i) {
+    const Visit visit(*this, now);
     const std::lock_guard lock(shards_[i].mutex);
     dropped += shards_[i].drop_fresh(time_.now(), Shard::kAll);
   }
@@ -139,6 +150,7 @@ std::size_t MemoryStore::sweep(Instant now) {
 
 std::map<std::string, std::uint64_t> MemoryStore::keys_by_counter() {
   return sample_.count([this](const Hash128& id) {
+    const Entrance::Visit visit(entrance_);
     const std::lock_guard lock(shard_of(id).mutex);
     return table_of(id).find(id) != nullptr || shard_of(id).find(id) != Shard::kNone;
   });
@@ -147,6 +159,7 @@ std::map<std::string, std::uint64_t> MemoryStore::keys_by_counter() {
 std::size_t MemoryStore::keys_in_slots() {
   std::size_t count = 0;
   for (std::size_t i = 0; i <= shard_mask_; ++i) {
+    const Entrance::Visit visit(entrance_);
     const std::lock_guard lock(shards_[i].mutex);
     count += tables_[i].live();
   }

@@ -1,17 +1,18 @@
 // MemoryStore: counters in this process, shared by all of its threads and exact among them.
 //
 // A call that meets one token bucket takes from it without a lock, by one compare-and-swap
-// (slot_table.h). Any other request locks the shards of its counters, in one order, holds the slots
-// among them, decides, and writes; nobody sees half of it. Time never goes back: all decisions
-// share one high-water mark. Bounded by `max_keys`; who goes when it is full stands in shard.h.
-// Keys are kept as fingerprints under a secret of this store. The chance that any two of n keys
-// share one is below n^2 / 2^129 in wide entries; for slots, which keep fewer bits, see
-// slot_table.h.
+// (slot_table.h), or by a plain store while one thread alone has called (base/entrance.h). Any
+// other request locks the shards of its counters, in one order, holds the slots among them,
+// decides, and writes; nobody sees half of it. Time never goes back: all decisions share one
+// high-water mark. Bounded by `max_keys`; who goes when it is full stands in shard.h. Keys are kept
+// as fingerprints under a secret of this store. The chance that any two of n keys share one is
+// below n^2 / 2^129 in wide entries; for slots, which keep fewer bits, see slot_table.h.
 //
 // THREADS: any.
 
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -22,6 +23,7 @@
 #include <span>
 #include <string>
 
+#include "base/entrance.h"
 #include "base/keyed_hash.h"
 #include "store/memory/high_water.h"
 #include "store/memory/key_sample.h"
@@ -66,35 +68,47 @@ class MemoryStore final : public Store {
   // For callers with many keys of one token bucket: the steps of a call that needs no lock, told
   // apart, so that they may be taken for several keys side by side.
   //
-  //   see(now);  spot = locate(name, key);  touch(spot, rule, place_of(rule), cost)
+  //   spot = locate(name, key);
+  //   Visit visit(store, now);  touch(visit, spot, rule, place_of(rule), cost)
   //
-  // Where touch() says nothing the call was not made: charge_now() makes it.
+  // Where touch() has not made the call, charge_now() does, after the visit.
   struct QuickRule {
     std::uint64_t serial;  // of the limit::Rule
     limit::NarrowBucket bucket;
     // Nothing for a rule whose keys all go to the lock.
     static std::optional<QuickRule> of(const limit::Rule& rule);
   };
+  // WHY two words: it is handed over in registers.
   struct Touched {
-    limit::NarrowBucket::Step step;
-    std::int64_t at;  // steady: when it was decided
+    std::uint64_t debt = 0;  // of the bucket, after the call
+    bool admitted = false;
+    bool made = false;
+    limit::NarrowBucket::Step step() const { return {debt, admitted}; }
   };
   KeyedHash::Name hashed(std::string_view counter) const { return hash_.name(counter); }
-  // Instants from here on are at least this.
-  void see(Instant now) { time_.raise(now); }
-  // A key's fingerprint, and the lines that its slot is looked for in, on their way into the cache.
+  // Being in the store, where it is `now` or later. One at a time of a thread, which meanwhile
+  // calls nothing but touch() and place_of().
+  class Visit : public Entrance::Visit {
+   public:
+    Visit(MemoryStore& store, Instant now) : Entrance::Visit(store.entrance_) {
+      store.time_.raise(now, alone());
+    }
+  };
+  // A key's fingerprint, and the line that its slot is looked for in first, on its way into the
+  // cache.
   struct Spot {
     std::uint64_t low;  // of the fingerprint
-    Line* lines;
+    Line* line;
   };
   Spot locate(const KeyedHash::Name& counter, std::string_view key) const {
     return spot_of(hash_(counter, key));
   }
   // The place of a rule in the book, which it has for ever; 0 where touch() cannot be asked.
   std::uint32_t place_of(const QuickRule& rule) const { return book_.place_of(rule.serial); }
-  std::optional<Touched> touch(const Spot& spot, const QuickRule& rule, std::uint32_t place,
-                               std::uint64_t cost);
-  Instant at(const Touched& touched) const { return time_.at(touched.at); }
+  Touched touch(const Visit& visit, const Spot& spot, const QuickRule& rule, std::uint32_t place,
+                std::uint64_t cost);
+  // What the latest instant was.
+  Instant now() const { return time_.now(); }
 
   // Runs `told` before it returns.
   void correct(std::span<const Charge> charges, const std::optional<Once>& once, Instant now,
@@ -150,18 +164,20 @@ class MemoryStore final : public Store {
   SlotTable& table_of(const Hash128& id) const { return tables_[id.high & shard_mask_]; }
   Admission charge_locked(std::span<const Charge> charges, std::span<Answer> answers,
                           Takeovers takeovers);
-  struct Try {
-    enum Outcome : std::uint8_t { kDone, kAgain, kAskLock } outcome;
-    Touched touched;
+  Touched touch_shared(BucketSlot& slot, std::uint64_t name, const limit::NarrowBucket& bucket,
+                       std::uint64_t cost);
+  // What a bucket would be after a call.
+  struct Next {
+    Touched touched;  // made, where it can be said without the lock
+    std::uint64_t arrival = 0;
   };
-  Try try_touch(BucketSlot& slot, std::uint64_t name, const QuickRule& rule, std::uint64_t cost);
-  // After another was faster, until it is done or has failed too often.
-  Try touch_again(BucketSlot& slot, std::uint64_t name, const QuickRule& rule, std::uint64_t cost);
+  Next next(const limit::NarrowBucket& bucket, std::uint64_t arrival, std::uint64_t cost) const;
   void start_epoch();
   void reclaim_rules();
 
   KeyedHash hash_;
   std::size_t shard_mask_ = 0;
+  alignas(64) Entrance entrance_;
   alignas(64) HighWater time_;
   std::atomic<std::int64_t> epoch_{kNoEpoch};  // written once
   alignas(64) Budget budget_;
@@ -182,36 +198,31 @@ inline std::optional<MemoryStore::QuickRule> MemoryStore::QuickRule::of(const li
   return QuickRule{rule.serial(), limit::NarrowBucket(*bucket)};
 }
 
-// Nothing where the key must be asked under the lock: it is not there, or held, or written under
-// other numbers, or a clock's step left it beyond its reach.
-inline std::optional<MemoryStore::Touched> MemoryStore::touch(const Spot& spot,
-                                                              const QuickRule& rule,
-                                                              std::uint32_t place,
-                                                              std::uint64_t cost) {
-  if (place == 0) return std::nullopt;
+// Not made where the key must be asked under the lock: it is not there, or held, or written under
+// other numbers, or a clock's step left it beyond its reach, or others were faster too often.
+inline MemoryStore::Touched MemoryStore::touch(const Visit& visit, const Spot& spot,
+                                               const QuickRule& rule, std::uint32_t place,
+                                               std::uint64_t cost) {
+  if (place == 0) return {};
   const std::uint64_t name = BucketSlot::name_of(spot.low, place);
-  BucketSlot* const slot = SlotTable::seek(spot.lines, name);
-  if (slot == nullptr) return std::nullopt;
-  Try last = try_touch(*slot, name, rule, cost);
-  if (last.outcome == Try::kAgain) last = touch_again(*slot, name, rule, cost);
-  if (last.outcome != Try::kDone) return std::nullopt;
-  return last.touched;
+  BucketSlot* const slot = SlotTable::seek(spot.line, name);
+  if (slot == nullptr) return {};
+  if (!visit.alone()) return touch_shared(*slot, name, rule.bucket, cost);
+  const std::uint64_t arrival = slot->arrival.load(std::memory_order_relaxed);
+  const Next made = next(rule.bucket, arrival, cost);
+  if (made.touched.made) slot->set(made.arrival);
+  return made.touched;
 }
 
-// WHY the time is read after the slot: it is then as late as any that led to what the slot holds.
-inline MemoryStore::Try MemoryStore::try_touch(BucketSlot& slot, std::uint64_t name,
-                                               const QuickRule& rule, std::uint64_t cost) {
-  const std::uint64_t arrival = slot.arrival.load(std::memory_order_acquire);
-  const std::int64_t now = time_.steady_ns();
-  const std::int64_t since = now - epoch_.load(std::memory_order_relaxed);
-  if (!rule.bucket.reaches(since)) return Try{Try::kAskLock, {}};
-  const std::uint64_t ticks = rule.bucket.ticks(since);
-  const std::uint64_t debt = arrival > ticks ? arrival - ticks : 0;
-  if (debt > rule.bucket.capacity()) return Try{Try::kAskLock, {}};
-  const limit::NarrowBucket::Step step = rule.bucket.decide(debt, cost);
-  const bool unchanged =
-      step.debt == debt ? slot.reads(name, arrival) : slot.charge(name, arrival, ticks + step.debt);
-  return Try{unchanged ? Try::kDone : Try::kAgain, {step, now}};
+inline MemoryStore::Next MemoryStore::next(const limit::NarrowBucket& bucket, std::uint64_t arrival,
+                                           std::uint64_t cost) const {
+  const std::int64_t since = time_.steady_ns() - epoch_.load(std::memory_order_relaxed);
+  if (!bucket.reaches(since)) return {};
+  const std::uint64_t ticks = bucket.ticks(since);
+  const std::uint64_t debt = std::max(arrival, ticks) - ticks;
+  if (debt > bucket.capacity()) return {};
+  const limit::NarrowBucket::Step step = bucket.decide(debt, cost);
+  return {{step.debt, step.admitted, true}, step.debt == debt ? arrival : ticks + step.debt};
 }
 
 }  // namespace weir::store

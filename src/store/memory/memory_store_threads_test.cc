@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <barrier>
 #include <random>
 #include <string>
 #include <thread>
@@ -132,6 +133,27 @@ TEST(MemoryStoreThreads, ASweepLosesNoCall) {
   });
   EXPECT_LE(admitted, 200);
   EXPECT_GE(admitted, 1);
+}
+
+// The first thread of a store takes without a locked instruction until others come: with that each
+// of these stores begins.
+TEST(MemoryStoreThreads, AdmitExactlyTheBurstWhileAStoreComesToBeShared) {
+  const auto rule = *limit::Rule::make(TokenBucket{Rate{1, std::chrono::hours(24)}, 1000});
+  for (int round = 0; round < 30; ++round) {
+    MemoryStore store;
+    std::atomic<int> admitted{0};
+    std::barrier together(kThreads);
+    on_threads([&](int t) {
+      together.arrive_and_wait();
+      for (int i = 0; i < 500; ++i) {
+        const Charge charge{&rule, "limit", "hot"};
+        Answer answer;
+        admitted += store.charge_now({&charge, 1}, kStart, {&answer, 1}) ? 1 : 0;
+        if (t == 0 && i % 100 == 0) store.sweep(kStart);
+      }
+    });
+    ASSERT_EQ(admitted, 1000) << "round " << round;
+  }
 }
 
 // Eight threads would be eight limits, if each counted for itself.

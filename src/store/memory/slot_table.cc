@@ -50,6 +50,15 @@ void SlotTable::start_with(std::size_t groups) {
   mask_.store(static_cast<std::uint32_t>(std::bit_floor(count) - 1), std::memory_order_release);
 }
 
+BucketSlot* SlotTable::seek_beyond(Line* line, std::uint64_t name) {
+  Line* const group = line - preferred(name);
+  for (std::size_t i = 1; i < kLinesPerGroup; ++i) {
+    BucketSlot& slot = group[(preferred(name) + i) % kLinesPerGroup].slot_of(name);
+    if (slot.is(name)) return &slot;
+  }
+  return nullptr;
+}
+
 BucketSlot* SlotTable::find(const Hash128& id) const {
   if (live_ == 0) return nullptr;
   const std::uint64_t tag = id.low >> BucketSlot::kTagShift;
@@ -157,9 +166,8 @@ BucketSlot* SlotTable::fullest_neighbour(const Hash128& id, const Reckoning& rec
 
 BucketSlot* SlotTable::free_slot(std::uint64_t name) const {
   Line* const group = group_of(name, mask_.load(std::memory_order_relaxed));
-  const std::size_t preferred = name >> 62;
   for (std::size_t i = 0; i < kLinesPerGroup; ++i) {
-    for (BucketSlot& slot : group[(preferred + i) % kLinesPerGroup].slots) {
+    for (BucketSlot& slot : group[(preferred(name) + i) % kLinesPerGroup].slots) {
       if (slot.name.load(std::memory_order_relaxed) == 0) return &slot;
     }
   }

@@ -77,6 +77,11 @@ struct alignas(16) BucketSlot {
 #endif
   }
 
+  // The same for who is alone in the store.
+  void set(std::uint64_t to) {
+    arrival.store(to, std::memory_order_release);
+  }
+
   // Whether the slot still is as it was read, the arrival after the name.
   bool reads(std::uint64_t its_name, std::uint64_t its_arrival) const {
     return arrival.load(std::memory_order_acquire) == its_arrival &&
@@ -152,21 +157,17 @@ class alignas(64) SlotTable {
   // REQUIRES: called once, before all else.
   void use(const Part& part);
 
-  // The lines where `name` may stand, on their way into the cache.
+  // The line that `name` prefers, on its way into the cache.
   Line* prefetch(std::uint64_t name) const {
-    Line* const group = group_of(name, mask_.load(std::memory_order_acquire));
-    __builtin_prefetch(group + (name >> 62), 1);
-    return group;
+    Line* const line = group_of(name, mask_.load(std::memory_order_acquire)) + preferred(name);
+    __builtin_prefetch(line, 1);
+    return line;
   }
   // The slot of `name` if it is there and nobody holds it. Where the table has grown since its
-  // lines were asked for, it may not be found though it is there.
-  static BucketSlot* seek(Line* group, std::uint64_t name) {
-    const std::size_t preferred = name >> 62;
-    for (std::size_t i = 0; i < kLinesPerGroup; ++i) {
-      BucketSlot& slot = group[(preferred + i) % kLinesPerGroup].slot_of(name);
-      if (slot.is(name)) return &slot;
-    }
-    return nullptr;
+  // line was asked for, it may not be found though it is there.
+  static BucketSlot* seek(Line* line, std::uint64_t name) {
+    BucketSlot& slot = line->slot_of(name);
+    return slot.is(name) ? &slot : seek_beyond(line, name);
   }
 
   // --- Under the shard's lock ---
@@ -215,6 +216,9 @@ class alignas(64) SlotTable {
     if (group == 0) return first_;
     return lines_ + (std::bit_floor(group) * stride_ + group) * kLinesPerGroup;
   }
+  static std::size_t preferred(std::uint64_t name) { return name >> 62; }
+  // In the other lines of the group.
+  static BucketSlot* seek_beyond(Line* line, std::uint64_t name);
   Line* group_of(std::uint64_t name, std::uint32_t mask) const {
     return group_at((name >> BucketSlot::kTagShift) & mask);
   }

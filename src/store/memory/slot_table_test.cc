@@ -273,11 +273,14 @@ TEST(MemorySlots, AreTouchedStepByStepAsByACharge) {
     Answer right;
     apart.charge_now({&charge, 1}, now, {&right, 1});
     const MemoryStore::Spot spot = stepwise.locate(name, key);
-    stepwise.see(now);
-    if (const auto step = stepwise.touch(spot, quick, stepwise.place_of(quick), charge.cost)) {
+    const auto step = [&] {
+      const MemoryStore::Visit visit(stepwise, now);
+      return stepwise.touch(visit, spot, quick, stepwise.place_of(quick), charge.cost);
+    }();
+    if (step.made) {
       ++touched;
-      ASSERT_EQ(quick.bucket.verdict(step->step, charge.cost), right.verdict);
-      ASSERT_EQ(stepwise.at(*step), now);
+      ASSERT_EQ(quick.bucket.verdict(step.step(), charge.cost), right.verdict);
+      ASSERT_EQ(stepwise.now(), now);
       continue;
     }
     Answer answer;

@@ -109,15 +109,19 @@ class Saver {
 Result<std::size_t> MemoryStore::save(const std::string& file, Instant now) {
   auto out = SnapshotWriter::create(file);
   if (!out) return out.error();
-  time_.raise(now);
+  const Instant at = [&] {
+    const Visit visit(*this, now);
+    return time_.now();
+  }();
   out->word(kMagic);
   out->word(kVersion);
   out->byte(static_cast<std::uint8_t>(hash_.form()));
   out->word(hash_.secret().k0);
   out->word(hash_.secret().k1);
   out->word(shard_mask_ + 1);
-  Saver saver(*out, ahead_of_steady(time_.now()));
+  Saver saver(*out, ahead_of_steady(at));
   for (std::size_t i = 0; i <= shard_mask_; ++i) {
+    const Entrance::Visit visit(entrance_);
     const std::lock_guard lock(shards_[i].mutex);
     out->byte('S');
     out->word(i);
@@ -261,7 +265,7 @@ Result<std::size_t> MemoryStore::restore(const std::string& file, Instant now) {
   }
   hash_ = KeyedHash(secret, form);
   lay_out(shards);
-  time_.raise(now);
+  const Visit visit(*this, now);
   start_epoch();
   if (!Restorer(*this, in, time_.now()).run()) return refused("is damaged");
   return keys();

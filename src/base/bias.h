@@ -19,7 +19,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace weir::library {
+namespace weir {
 
 class Bias {
  public:
@@ -67,4 +67,4 @@ class Bias {
   std::uintptr_t before_ = kNobody;  // the last of them, unless it was taken away
 };
 
-}  // namespace weir::library
+}  // namespace weir

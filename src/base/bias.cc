@@ -1,4 +1,4 @@
-#include "library/bias.h"
+#include "base/bias.h"
 
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 
-namespace weir::library {
+namespace weir {
 namespace {
 
 bool membarrier(int command) {
@@ -51,4 +51,4 @@ void Bias::revoke() {
   while (inside_.load(std::memory_order_acquire)) std::this_thread::yield();
 }
 
-}  // namespace weir::library
+}  // namespace weir

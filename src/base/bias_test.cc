@@ -1,4 +1,4 @@
-#include "library/bias.h"
+#include "base/bias.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <functional>
 #include <thread>
 
-namespace weir::library {
+namespace weir {
 namespace {
 
 // Runs `body` on a thread of its own, to its end.
@@ -102,4 +102,4 @@ TEST(BiasThreads, LoseNothingInAHandOver) {
 }
 
 }  // namespace
-}  // namespace weir::library
+}  // namespace weir
