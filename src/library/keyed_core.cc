@@ -138,7 +138,7 @@ void KeyedCore::add(const Rules& rules, std::string_view key, std::uint64_t cost
 KeyedCore::Taken KeyedCore::take(const Rules& rules, std::string_view key, std::uint64_t cost,
                                  Instant now) {
   const Touched touched = take_quickly(rules, key, cost, now);
-  if (!touched.made) return take_locked(rules, key, cost, now);
+  if (!touched.made()) return take_locked(rules, key, cost, now);
   return Taken{rules.quick->bucket.verdict(touched.step(), cost), store_->memory.now()};
 }
 
@@ -196,7 +196,7 @@ std::size_t KeyedCore::touch_some(const Rules& rules, std::span<const KeyedCall>
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const std::uint64_t cost = calls[i].cost;
     const Touched touched = memory.touch(visit, spots[i], rule, place, cost);
-    if (!touched.made) return i;
+    if (!touched.made()) return i;
     verdicts[i] = rule.bucket.verdict(touched.step(), cost);
   }
   return calls.size();

@@ -157,7 +157,7 @@ inline KeyedCore::Touched KeyedCore::take_quickly(const Rules& rules, std::strin
 inline bool KeyedCore::allow(const Rules& rules, std::string_view key, std::uint64_t cost,
                              Instant now) {
   const Touched touched = take_quickly(rules, key, cost, now);
-  if (touched.made) return touched.admitted;
+  if (touched.made()) return touched.admitted();
   return take_locked(rules, key, cost, now).verdict.allowed();
 }
 

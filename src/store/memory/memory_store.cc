@@ -62,9 +62,9 @@ Admission MemoryStore::charge_now(std::span<const Charge> charges, Instant now,
   if (rule) {
     touched = touch(visit, spot_of(fingerprint(charge)), *rule, place_of(*rule), charge.cost);
   }
-  if (!touched.made) return charge_locked(charges, answers, takeovers);
+  if (!touched.made()) return charge_locked(charges, answers, takeovers);
   answers[0] = Answer{rule->bucket.verdict(touched.step(), charge.cost)};
-  return Admission{touched.admitted || charge.shadow, time_.now()};
+  return Admission{touched.admitted() || charge.shadow, time_.now()};
 }
 
 // WHY the time is read after the slot, in next(): it is then as late as any that led to what the
@@ -76,7 +76,7 @@ MemoryStore::Touched MemoryStore::touch_shared(BucketSlot& slot, std::uint64_t n
   for (int tries = 0; tries < kMaxTries; ++tries) {
     const std::uint64_t arrival = slot.arrival.load(std::memory_order_acquire);
     const Next made = next(bucket, arrival, cost);
-    if (!made.touched.made) break;
+    if (!made.touched.made()) break;
     const bool unchanged = made.arrival == arrival ? slot.reads(name, arrival)
                                                    : slot.charge(name, arrival, made.arrival);
     if (unchanged) return made.touched;

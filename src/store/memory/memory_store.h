@@ -12,7 +12,6 @@
 
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -80,10 +79,12 @@ class MemoryStore final : public Store {
   };
   // WHY two words: it is handed over in registers.
   struct Touched {
+    enum Call : std::uint64_t { kNotMade, kRefused, kAdmitted };
     std::uint64_t debt = 0;  // of the bucket, after the call
-    bool admitted = false;
-    bool made = false;
-    limit::NarrowBucket::Step step() const { return {debt, admitted}; }
+    Call call = kNotMade;
+    bool made() const { return call != kNotMade; }
+    bool admitted() const { return call == kAdmitted; }
+    limit::NarrowBucket::Step step() const { return {debt, admitted()}; }
   };
   KeyedHash::Name hashed(std::string_view counter) const { return hash_.name(counter); }
   // Being in the store, where it is `now` or later. One at a time of a thread, which meanwhile
@@ -210,7 +211,7 @@ inline MemoryStore::Touched MemoryStore::touch(const Visit& visit, const Spot& s
   if (!visit.alone()) return touch_shared(*slot, name, rule.bucket, cost);
   const std::uint64_t arrival = slot->arrival.load(std::memory_order_relaxed);
   const Next made = next(rule.bucket, arrival, cost);
-  if (made.touched.made) slot->set(made.arrival);
+  if (made.touched.made()) slot->set(made.arrival);
   return made.touched;
 }
 
@@ -219,10 +220,11 @@ inline MemoryStore::Next MemoryStore::next(const limit::NarrowBucket& bucket, st
   const std::int64_t since = time_.steady_ns() - epoch_.load(std::memory_order_relaxed);
   if (!bucket.reaches(since)) return {};
   const std::uint64_t ticks = bucket.ticks(since);
-  const std::uint64_t debt = std::max(arrival, ticks) - ticks;
+  const std::uint64_t debt = arrival > ticks ? arrival - ticks : 0;
   if (debt > bucket.capacity()) return {};
   const limit::NarrowBucket::Step step = bucket.decide(debt, cost);
-  return {{step.debt, step.admitted, true}, step.debt == debt ? arrival : ticks + step.debt};
+  return {{step.debt, step.admitted ? Touched::kAdmitted : Touched::kRefused},
+          step.debt == debt ? arrival : ticks + step.debt};
 }
 
 }  // namespace weir::store

@@ -277,7 +277,7 @@ TEST(MemorySlots, AreTouchedStepByStepAsByACharge) {
       const MemoryStore::Visit visit(stepwise, now);
       return stepwise.touch(visit, spot, quick, stepwise.place_of(quick), charge.cost);
     }();
-    if (step.made) {
+    if (step.made()) {
       ++touched;
       ASSERT_EQ(quick.bucket.verdict(step.step(), charge.cost), right.verdict);
       ASSERT_EQ(stepwise.now(), now);
