@@ -82,6 +82,7 @@ class WEIR_API TscClock final : public Clock {
     std::uint64_t speed = 0;
   };
 
+  std::int64_t beyond(const Line& line, std::uint64_t tsc) const;
   // Renews the line, if nobody else is about it. Returns `now`, which its callers then need not
   // keep: readings are fast because they keep nothing.
   std::int64_t adjust(std::uint64_t tsc, std::int64_t now) const;

@@ -65,20 +65,25 @@ TscClock::TscClock() : usable_(invariant_tsc()) {
 }
 
 // WHY no fence beside the counter: readings of one thread must not go back, and it takes them in
-// its order; a fence would cost more than all the rest.
+// its order; a fence would cost more than all the rest. WHY apart from what is rare: so that this
+// needs no more registers than a function may use without saving them.
 std::int64_t TscClock::steady_ns() const {
   if (!usable_) return truth_.steady_ns();
-  for (;;) {
-    const std::uint32_t before = version_.load(std::memory_order_acquire);
-    const std::uint64_t base = tsc_.load(std::memory_order_acquire);
-    const std::int64_t ns = ns_.load(std::memory_order_acquire);
-    const std::uint64_t speed = speed_.load(std::memory_order_acquire);
-    const std::uint64_t tsc = read_tsc();
-    if ((before & 1) != 0 || version_.load(std::memory_order_acquire) != before) continue;
-    if (tsc <= base) return ns;  // another core's counter, a little behind
-    const std::int64_t now = ns + scaled(tsc - base, speed);
-    return tsc - base <= renew_after_ ? now : adjust(tsc, now);
-  }
+  const std::uint32_t before = version_.load(std::memory_order_acquire);
+  const std::uint64_t base = tsc_.load(std::memory_order_acquire);
+  const std::int64_t ns = ns_.load(std::memory_order_acquire);
+  const std::uint64_t speed = speed_.load(std::memory_order_acquire);
+  const std::uint64_t tsc = read_tsc();
+  const bool whole = (before & 1) == 0 && version_.load(std::memory_order_acquire) == before;
+  if (!whole) return steady_ns();
+  if (tsc - base > renew_after_) return beyond({base, ns, speed}, tsc);
+  return ns + scaled(tsc - base, speed);
+}
+
+// What a line that was read whole says of a counter that it does not reach to.
+std::int64_t TscClock::beyond(const Line& line, std::uint64_t tsc) const {
+  if (tsc <= line.tsc) return line.ns;  // another core's counter, a little behind
+  return adjust(tsc, line.ns + scaled(tsc - line.tsc, line.speed));
 }
 
 std::int64_t TscClock::adjust(std::uint64_t tsc, std::int64_t now) const {

@@ -29,6 +29,11 @@ Cell::Taken Cell::take_shared(std::uint64_t cost, std::int64_t now, Seen& seen) 
   return Taken::kAskOwner;
 }
 
+Cell::Taken Cell::take_shared(std::uint64_t cost, std::int64_t now) {
+  Seen seen;
+  return take_shared(cost, now, seen);
+}
+
 std::optional<Level> Cell::close() {
   if (bias_.owned()) {
     bias_.revoke();

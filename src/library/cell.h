@@ -58,6 +58,14 @@ class Cell {
     bias_.leave();
     return taken;
   }
+  // WHY apart: what only take_shared() would write to memory need not be there for who is alone.
+  Taken take(std::uint64_t cost, std::int64_t now) {
+    if (!bias_.enter()) return take_shared(cost, now);
+    Seen seen;
+    const Taken taken = take_alone(cost, now, seen);
+    bias_.leave();
+    return taken;
+  }
 
   // Makes all go to the owner; what the cell held, or nothing where it was closed already.
   std::optional<Level> close();
@@ -87,6 +95,7 @@ class Cell {
                Taken& taken) const;
   Taken take_alone(std::uint64_t cost, std::int64_t now, Seen& seen);
   Taken take_shared(std::uint64_t cost, std::int64_t now, Seen& seen);
+  Taken take_shared(std::uint64_t cost, std::int64_t now);
   bool swap(const Words& expected, const Words& wanted);
   bool unchanged(const Words& read) const {
     return word_.load(std::memory_order_acquire) == read.word &&

@@ -92,8 +92,7 @@ class Core {
 
   Cell::Taken take_quickly(std::uint64_t cost, std::int64_t steady_ns) {
     if (cost == 0) return Cell::Taken::kAskOwner;
-    Cell::Seen seen;
-    return cell_.take(cost, limit::within_reach(steady_ns), seen);
+    return cell_.take(cost, limit::within_reach(steady_ns));
   }
   bool allow_locked(std::uint64_t cost, Instant now);
 
