@@ -215,6 +215,26 @@ class InRedis(Fleet):
         for weir in fleet:
             weir.wait_for("the fleet")
 
+    # Between two looks at the key: both see the same.
+
+    def test_a_change_that_another_undoes_at_once_is_undone(self):
+        redis = Redis(self)
+        self.serve(self.policy(self.window(10), more=f"store: {{ url: '{redis.url}' }}\n"))
+        for _ in range(3):
+            self.changed("PUT", "/v1/limits/w", {"limit": 20})
+            redis.cli("DEL", "weir:policy.changes")
+            self.wait_for_quota(10)
+
+    def test_a_policy_that_is_read_by_hand_and_put_back_at_once_is_put_back(self):
+        redis = Redis(self)
+        redis.cli("SET", "weir:policy", self.policy(self.window(10)))
+        self.serve_from(f"{redis.url}/0/weir:policy")
+        for _ in range(3):
+            redis.cli("SET", "weir:policy", self.policy(self.window(20)))
+            self.changed("POST", "/v1/policy:reload")
+            redis.cli("SET", "weir:policy", self.policy(self.window(10)))
+            self.wait_for_quota(10)
+
 
 if __name__ == "__main__":
     harness.main()

@@ -3,6 +3,11 @@
 //
 // WHY asked for, and not told by keyspace notifications: those are off unless the server's operator
 // turns them on, and a subscriber does not learn what it missed. To ask costs one small call.
+//
+// WHY an answer is compared with what was taken last, whoever asked for it, and not with the answer
+// before: a change of ours that another undoes within two questions leaves both answers the same.
+
+#include <openssl/sha.h>
 
 #include <array>
 #include <optional>
@@ -11,6 +16,7 @@
 #include <vector>
 
 #include "app/live/remote_store.h"
+#include "base/hex.h"
 #include "net/steady_time.h"
 #include "store/redis/client.h"
 #include "store/redis/key_name.h"
@@ -24,6 +30,15 @@ namespace redis = store::redis;
 constexpr Duration kAskEvery = std::chrono::milliseconds(400);
 constexpr Duration kAskAfterRefusal = std::chrono::seconds(10);
 constexpr Duration kPatience = std::chrono::seconds(2);
+
+// As the server's sha1hex() writes it.
+std::string sha1_hex(std::string_view text) {
+  std::array<unsigned char, SHA_DIGEST_LENGTH> digest{};
+  SHA1(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
+  std::string out;
+  append_hex(out, digest);
+  return out;
+}
 
 // One key of Redis: commands on it, and a look at whether it has changed.
 class RedisKey {
@@ -62,12 +77,17 @@ class RedisKey {
                  });
   }
 
-  // Runs `changed` when the answer to `question` is another one than before.
-  void watch(std::vector<std::string_view> question, std::function<void()> changed) {
+  // Runs `changed` with each answer to `question` that tells of something else than was known.
+  void watch(std::vector<std::string_view> question,
+             std::function<void(const resp::Reply&)> changed) {
     question_ = std::move(question);
     changed_ = std::move(changed);
     ask();
   }
+
+  // What is known without having been told by the watch: the answer to its question, or nothing
+  // where the next answer is news whatever it is.
+  void know(std::optional<std::string> answer) { known_ = std::move(answer); }
 
  private:
   void ask() {
@@ -89,9 +109,9 @@ class RedisKey {
         told += one.text();
       }
     }
-    if (told_ == told) return;
-    told_ = std::move(told);
-    changed_();
+    if (known_ == told) return;
+    known_ = std::move(told);
+    changed_(reply);
   }
 
   const std::string key_;
@@ -100,8 +120,8 @@ class RedisKey {
   redis::Client client_;
   net::SteadyTimer timer_;
   std::vector<std::string_view> question_;  // of texts that outlive this, and key_
-  std::optional<std::string> told_;
-  std::function<void()> changed_;
+  std::optional<std::string> known_;
+  std::function<void(const resp::Reply&)> changed_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
@@ -115,22 +135,23 @@ class RedisSource final : public PolicySource {
   std::unique_ptr<OverlayKeeper> overlay() override { return overlay_in_redis(loop_, place_); }
 
   void read(Read done) override {
-    key_.command(std::array<std::string_view, 2>{"GET", key_.key()}, [this, done = std::move(done)](
-                                                                         const Result<
-                                                                             const resp::Reply*>&
-                                                                             reply) {
+    const std::array<std::string_view, 2> get{"GET", key_.key()};
+    key_.command(get, [this, done = std::move(done)](const Result<const resp::Reply*>& reply) {
       if (!reply) return done(reply.error());
-      if (!(*reply)->is_text()) {
+      const bool is_there = (*reply)->is_text();
+      std::string text(is_there ? (*reply)->text() : std::string_view());
+      key_.know(sha1_hex(text));
+      if (!is_there) {
         return done(Error{ErrorCode::kNotFound, "redis has no key " + key_.key()});
       }
-      done(policy::PolicyText{place_.shown, std::string((*reply)->text()), place_.format, false});
+      done(policy::PolicyText{place_.shown, std::move(text), place_.format, false});
     });
   }
 
   void watch(std::function<void()> changed) override {
     // A policy may be large: its digest is asked for.
     key_.watch({"EVAL", "return redis.sha1hex(redis.call('GET', KEYS[1]) or '')", "1", key_.key()},
-               std::move(changed));
+               [changed = std::move(changed)](const resp::Reply&) { changed(); });
   }
 
  private:
@@ -166,18 +187,18 @@ class RedisOverlay final : public OverlayKeeper {
   }
 
   void watch(std::function<void(overlay::Entries)> changed) override {
-    key_.watch({"HGETALL", key_.key()}, [this, changed = std::move(changed)] {
-      load([changed](Result<overlay::Entries> entries) {
-        if (entries) changed(std::move(*entries));
-      });
+    key_.watch({"HGETALL", key_.key()}, [changed = std::move(changed)](const resp::Reply& reply) {
+      changed(entries_in(reply));
     });
   }
 
  private:
   void store(std::span<const std::string_view> arguments, Stored done) {
-    key_.command(arguments, [done = std::move(done)](const Result<const resp::Reply*>& reply) {
-      done(reply ? Result<bool>(true) : Result<bool>(reply.error()));
-    });
+    key_.command(arguments,
+                 [this, done = std::move(done)](const Result<const resp::Reply*>& reply) {
+                   if (reply) key_.know(std::nullopt);
+                   done(reply ? Result<bool>(true) : Result<bool>(reply.error()));
+                 });
   }
 
   // A map in RESP3, an array of pairs in RESP2: the same values in a row.
