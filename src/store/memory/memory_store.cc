@@ -34,13 +34,11 @@ MemoryStore::MemoryStore(const MemoryOptions& options)
 
 void MemoryStore::lay_out(std::size_t shards) {
   shard_mask_ = shards - 1;
-  std::size_t groups = groups_per_shard(budget_.max_entries, shards);
-  lines_.emplace(shards, groups);
-  if (lines_->lines() == nullptr) groups = 0;
+  lines_.emplace(shards, groups_per_shard(budget_.max_entries, shards));
   tables_ = std::make_unique<SlotTable[]>(shards);
   shards_ = std::make_unique<Shard[]>(shards);
   for (std::size_t i = 0; i < shards; ++i) {
-    tables_[i].use({lines_->lines(), shards, i, groups});
+    tables_[i].use(*lines_, i);
     shards_[i].use({budget_, book_, epoch_}, tables_[i]);
   }
 }

@@ -160,7 +160,9 @@ class MemoryStore final : public Store {
   static constexpr std::int64_t kNoEpoch = std::numeric_limits<std::int64_t>::min();
 
   Hash128 fingerprint(const Charge& charge) const { return hash_(charge.counter, charge.key); }
-  Spot spot_of(const Hash128& id) const { return {id.low, table_of(id).prefetch(id.low)}; }
+  Spot spot_of(const Hash128& id) const {
+    return {id.low, lines_->prefetch(id.high & shard_mask_, id.low)};
+  }
   Shard& shard_of(const Hash128& id) { return shards_[id.high & shard_mask_]; }
   SlotTable& table_of(const Hash128& id) const { return tables_[id.high & shard_mask_]; }
   Admission charge_locked(std::span<const Charge> charges, std::span<Answer> answers,
@@ -178,6 +180,7 @@ class MemoryStore final : public Store {
 
   KeyedHash hash_;
   std::size_t shard_mask_ = 0;
+  std::optional<LineSpace> lines_;
   alignas(64) Entrance entrance_;
   alignas(64) HighWater time_;
   std::atomic<std::int64_t> epoch_{kNoEpoch};  // written once
@@ -185,7 +188,6 @@ class MemoryStore final : public Store {
   OnceBook once_;
   std::mutex reclaiming_;
   RuleBook book_;
-  std::optional<LineSpace> lines_;
   std::unique_ptr<SlotTable[]> tables_;
   std::unique_ptr<Shard[]> shards_;
   KeySample sample_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <new>
 
 namespace weir::store {
 namespace {
@@ -20,40 +21,42 @@ std::int64_t fresh_at(const BookedRule& rule, std::uint64_t arrival, const Recko
 
 }  // namespace
 
+// WHY one group each where there are none to be used: calls without a lock read them all the same.
 LineSpace::LineSpace(std::size_t shards, std::size_t groups)
-    : bytes_(shards * groups * SlotTable::kLinesPerGroup * sizeof(Line)) {
-  if (bytes_ == 0) return;
-  void* const space = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
+    : shards_(shards), masks_(new std::atomic<std::uint32_t>[shards]()) {
+  static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+  static_assert(sizeof(BucketSlot) == 16 && sizeof(Line) == 64);
+  if (!map(groups) && !map(0)) throw std::bad_alloc();
+}
+
+bool LineSpace::map(std::size_t groups) {
+  const std::size_t count = shards_ * std::max<std::size_t>(groups, 1);
+  const std::size_t bytes = count * kLinesPerGroup * sizeof(Line);
+  void* const space = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (space == MAP_FAILED) return;
+  if (space == MAP_FAILED) return false;
   lines_ = static_cast<Line*>(space);
+  most_groups_ = groups;
+  bytes_ = bytes;
   madvise(space, bytes_, MADV_HUGEPAGE);  // where the system has none: the same, slower
+  return true;
 }
 
 LineSpace::~LineSpace() {
-  if (lines_ != nullptr) munmap(lines_, bytes_);
-}
-
-void SlotTable::use(const Part& part) {
-  static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
-  static_assert(sizeof(BucketSlot) == 16 && sizeof(Line) == 64);
-  // A table that holds nothing is still read, by calls without a lock.
-  static std::array<Line, kLinesPerGroup> nothing{};
-  lines_ = part.lines;
-  first_ = part.most_groups > 0 ? part.lines + part.number * kLinesPerGroup : nothing.data();
-  stride_ = part.shards + part.number - 1;
-  most_groups_ = static_cast<std::uint32_t>(part.most_groups);
+  munmap(lines_, bytes_);
 }
 
 void SlotTable::start_with(std::size_t groups) {
-  const std::size_t count = std::clamp<std::size_t>(groups, 1, std::max(most_groups_, 1u));
-  mask_.store(static_cast<std::uint32_t>(std::bit_floor(count) - 1), std::memory_order_release);
+  const std::size_t most = std::max<std::size_t>(space_->most_groups(), 1);
+  const std::size_t count = std::bit_floor(std::clamp<std::size_t>(groups, 1, most));
+  space_->mask(shard_).store(static_cast<std::uint32_t>(count - 1), std::memory_order_release);
 }
 
 BucketSlot* SlotTable::seek_beyond(Line* line, std::uint64_t name) {
-  Line* const group = line - preferred(name);
+  const std::size_t preferred = LineSpace::preferred(name);
+  Line* const group = line - preferred;
   for (std::size_t i = 1; i < kLinesPerGroup; ++i) {
-    BucketSlot& slot = group[(preferred(name) + i) % kLinesPerGroup].slot_of(name);
+    BucketSlot& slot = group[(preferred + i) % kLinesPerGroup].slot_of(name);
     if (slot.is(name)) return &slot;
   }
   return nullptr;
@@ -62,7 +65,7 @@ BucketSlot* SlotTable::seek_beyond(Line* line, std::uint64_t name) {
 BucketSlot* SlotTable::find(const Hash128& id) const {
   if (live_ == 0) return nullptr;
   const std::uint64_t tag = id.low >> BucketSlot::kTagShift;
-  Line* const group = group_of(id.low, mask_.load(std::memory_order_relaxed));
+  Line* const group = space_->group_of(shard_, id.low);
   for (std::size_t i = 0; i < kLinesPerGroup; ++i) {
     for (BucketSlot& slot : group[i].slots) {
       const std::uint64_t name = slot.name.load(std::memory_order_relaxed);
@@ -74,7 +77,7 @@ BucketSlot* SlotTable::find(const Hash128& id) const {
 
 BucketSlot* SlotTable::insert(const Hash128& id, const BookedRule& rule, std::uint64_t arrival,
                               const Reckoning& reckoning, std::size_t& dropped) {
-  if (most_groups_ == 0) return nullptr;
+  if (space_->most_groups() == 0) return nullptr;
   const std::uint64_t name =
       BucketSlot::name_of(id.low, rule.place.load(std::memory_order_relaxed));
   BucketSlot* slot = free_slot(name);
@@ -145,11 +148,11 @@ BucketSlot* SlotTable::fullest_neighbour(const Hash128& id, const Reckoning& rec
   constexpr std::size_t kGroupsToSee = 64;  // then the first found is good enough
   BucketSlot* best = nullptr;
   std::size_t seen = 0;
-  const std::size_t mask = groups() - 1;
-  const std::size_t first = (id.low >> BucketSlot::kTagShift) & mask;
-  for (std::size_t i = 0; live_ > 0 && i <= mask && seen < kNeighbours; ++i) {
+  const std::size_t last = mask();
+  const std::size_t first = (id.low >> BucketSlot::kTagShift) & last;
+  for (std::size_t i = 0; live_ > 0 && i <= last && seen < kNeighbours; ++i) {
     if (i >= kGroupsToSee && best != nullptr) break;
-    for_group((first + i) & mask, [&](BucketSlot& slot) {
+    for_group((first + i) & last, [&](BucketSlot& slot) {
       if (slot.held()) return;
       ++seen;
       const BookedRule& rule = *reckoning.book->placed(BucketSlot::place_of(slot.name));
@@ -165,9 +168,10 @@ BucketSlot* SlotTable::fullest_neighbour(const Hash128& id, const Reckoning& rec
 }
 
 BucketSlot* SlotTable::free_slot(std::uint64_t name) const {
-  Line* const group = group_of(name, mask_.load(std::memory_order_relaxed));
+  const std::size_t preferred = LineSpace::preferred(name);
+  Line* const group = space_->group_of(shard_, name);
   for (std::size_t i = 0; i < kLinesPerGroup; ++i) {
-    for (BucketSlot& slot : group[(preferred(name) + i) % kLinesPerGroup].slots) {
+    for (BucketSlot& slot : group[(preferred + i) % kLinesPerGroup].slots) {
       if (slot.name.load(std::memory_order_relaxed) == 0) return &slot;
     }
   }
@@ -201,7 +205,7 @@ bool SlotTable::drop_if_fresh(BucketSlot& slot, const Reckoning& reckoning) {
 // Doubles, where enough of the table is in use; a group that is full by bad luck is no reason.
 bool SlotTable::grow() {
   const std::size_t count = groups();
-  if (count >= most_groups_ || live_ * 8 < count * kSlotsPerGroup * 3) return false;
+  if (count >= space_->most_groups() || live_ * 8 < count * kSlotsPerGroup * 3) return false;
   for (std::size_t i = 0; i < count * kLinesPerGroup; ++i) {
     Line& lower = group_at(i / kLinesPerGroup)[i % kLinesPerGroup];
     Line& upper = group_at(i / kLinesPerGroup + count)[i % kLinesPerGroup];
@@ -216,7 +220,7 @@ bool SlotTable::grow() {
       from.name.store(0, std::memory_order_release);
     }
   }
-  mask_.store(static_cast<std::uint32_t>(2 * count - 1), std::memory_order_release);
+  space_->mask(shard_).store(static_cast<std::uint32_t>(2 * count - 1), std::memory_order_release);
   return true;
 }
 

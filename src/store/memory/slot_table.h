@@ -32,6 +32,7 @@
 #include <bit>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 
 #include "base/siphash.h"
@@ -113,20 +114,52 @@ struct alignas(64) Line {
   }
 };
 
-// The lines of all shards: address space, zero until touched.
+// The lines of all shards, in groups: address space, zero until touched. And how many groups each
+// shard uses: WHY here, a call without a lock finds its line by that, and so few bytes stay in the
+// cache.
 class LineSpace {
  public:
-  // `groups` for each of `shards`.
+  static constexpr std::size_t kLinesPerGroup = 4;
+
+  // At most `groups` for each of `shards`, a power of two; or 0: for nobody.
   LineSpace(std::size_t shards, std::size_t groups);
   ~LineSpace();
   LineSpace(const LineSpace&) = delete;
   LineSpace& operator=(const LineSpace&) = delete;
 
-  // Null where the system gave none.
-  Line* lines() const { return lines_; }
+  // What a shard may use: 0 also where the system gave no memory.
+  std::size_t most_groups() const { return most_groups_; }
+  // What a shard uses, less one.
+  std::atomic<std::uint32_t>& mask(std::size_t shard) const { return masks_[shard]; }
+
+  // Of the groups 2^n to 2^(n+1) - 1, the shards before have as many each, and all have 2^n before
+  // these: (shards + shard) x 2^n + (group - 2^n).
+  Line* group_at(std::size_t shard, std::size_t group) const {
+    if (group == 0) return lines_ + shard * kLinesPerGroup;
+    const int level = std::bit_width(group) - 1;
+    return lines_ + (((shards_ + shard - 1) << level) + group) * kLinesPerGroup;
+  }
+  // Where the keys of a name stand, in the line that it prefers if there is room.
+  Line* group_of(std::size_t shard, std::uint64_t name) const {
+    const std::uint32_t mask = masks_[shard].load(std::memory_order_acquire);
+    return group_at(shard, (name >> BucketSlot::kTagShift) & mask);
+  }
+  static std::size_t preferred(std::uint64_t name) { return name >> 62; }
+
+  // The line that a name prefers, on its way into the cache.
+  Line* prefetch(std::size_t shard, std::uint64_t name) const {
+    Line* const line = group_of(shard, name) + preferred(name);
+    __builtin_prefetch(line, 1);
+    return line;
+  }
 
  private:
+  bool map(std::size_t groups);
+
   Line* lines_ = nullptr;
+  std::size_t shards_;
+  std::unique_ptr<std::atomic<std::uint32_t>[]> masks_;
+  std::size_t most_groups_ = 0;
   std::size_t bytes_ = 0;
 };
 
@@ -141,28 +174,17 @@ struct Reckoning {
   Reckoning patient() const { return {book, epoch, std::max(now - patience, epoch), 0}; }
 };
 
-// WHY alignas: a call without a lock finds its table by a shift, and in one cache line.
-class alignas(64) SlotTable {
+class SlotTable {
  public:
-  static constexpr std::size_t kLinesPerGroup = 4;
+  static constexpr std::size_t kLinesPerGroup = LineSpace::kLinesPerGroup;
   static constexpr std::size_t kSlotsPerGroup = kLinesPerGroup * Line::kSlots;
 
-  // Which table it is of those that share their lines.
-  struct Part {
-    Line* lines = nullptr;  // of all
-    std::size_t shards = 1;
-    std::size_t number = 0;
-    std::size_t most_groups = 0;  // a power of two, or 0: holds nothing
-  };
-  // REQUIRES: called once, before all else.
-  void use(const Part& part);
-
-  // The line that `name` prefers, on its way into the cache.
-  Line* prefetch(std::uint64_t name) const {
-    Line* const line = group_of(name, mask_.load(std::memory_order_acquire)) + preferred(name);
-    __builtin_prefetch(line, 1);
-    return line;
+  // Is that of this shard from here on. REQUIRES: called once, before all else.
+  void use(const LineSpace& space, std::size_t shard) {
+    space_ = &space;
+    shard_ = shard;
   }
+
   // The slot of `name` if it is there and nobody holds it. Where the table has grown since its
   // line was asked for, it may not be found though it is there.
   static BucketSlot* seek(Line* line, std::uint64_t name) {
@@ -172,7 +194,7 @@ class alignas(64) SlotTable {
 
   // --- Under the shard's lock ---
 
-  std::size_t groups() const { return std::size_t{mask_.load(std::memory_order_relaxed)} + 1; }
+  std::size_t groups() const { return mask() + 1; }
   // Grows to so many groups at once, or as many as there may be. REQUIRES: live() == 0.
   void start_with(std::size_t groups);
 
@@ -210,18 +232,10 @@ class alignas(64) SlotTable {
  private:
   static constexpr std::size_t kNeighbours = 16;
 
-  // Of the groups 2^n to 2^(n+1) - 1, the shards before have as many each, and all have 2^n before
-  // these: (shards + number) x 2^n + (group - 2^n).
-  Line* group_at(std::size_t group) const {
-    if (group == 0) return first_;
-    return lines_ + (std::bit_floor(group) * stride_ + group) * kLinesPerGroup;
-  }
-  static std::size_t preferred(std::uint64_t name) { return name >> 62; }
+  std::size_t mask() const { return space_->mask(shard_).load(std::memory_order_relaxed); }
+  Line* group_at(std::size_t group) const { return space_->group_at(shard_, group); }
   // In the other lines of the group.
   static BucketSlot* seek_beyond(Line* line, std::uint64_t name);
-  Line* group_of(std::uint64_t name, std::uint32_t mask) const {
-    return group_at((name >> BucketSlot::kTagShift) & mask);
-  }
   template <typename Visit>
   void for_group(std::size_t group, Visit visit) const {
     Line* const lines = group_at(group);
@@ -237,11 +251,8 @@ class alignas(64) SlotTable {
   bool grow();
   void note(std::int64_t fresh_at) { earliest_ = fresh_at < earliest_ ? fresh_at : earliest_; }
 
-  Line* lines_ = nullptr;               // of all tables
-  Line* first_ = nullptr;               // our group 0
-  std::size_t stride_ = 0;              // shards + number - 1
-  std::atomic<std::uint32_t> mask_{0};  // groups - 1
-  std::uint32_t most_groups_ = 0;
+  const LineSpace* space_ = nullptr;
+  std::size_t shard_ = 0;
   std::uint32_t live_ = 0;
   std::uint32_t hand_ = 0;  // the group that is swept next
   // No key is fresh before: a charge only moves a key's moment on.

@@ -53,17 +53,19 @@ TEST(SlotTable, ItsGroupsLieWithThoseOfTheOthersThatHaveGrownAsFar) {
   constexpr std::size_t kShards = 4;
   constexpr std::size_t kMaxGroups = 8;
   const LineSpace space(kShards, kMaxGroups);
+  const Line* const begin = space.group_at(0, 0);
   for (std::size_t groups = 1; groups <= kMaxGroups; groups *= 2) {
     std::set<const Line*> seen;
-    for (std::size_t number = 0; number < kShards; ++number) {
+    for (std::size_t shard = 0; shard < kShards; ++shard) {
       SlotTable table;
-      table.use({space.lines(), kShards, number, kMaxGroups});
+      table.use(space, shard);
       table.start_with(groups);
       for (std::uint64_t group = 0; group < groups; ++group) {
-        const Line* const lines = table.prefetch(group << BucketSlot::kTagShift);
+        const Line* const lines = space.group_of(shard, group << BucketSlot::kTagShift);
         EXPECT_TRUE(seen.insert(lines).second) << "another's";
+        EXPECT_GE(lines, begin);
         EXPECT_LE(lines + SlotTable::kLinesPerGroup,
-                  space.lines() + kShards * groups * SlotTable::kLinesPerGroup)
+                  begin + kShards * groups * SlotTable::kLinesPerGroup)
             << groups << " groups of each lie before those of who has more";
       }
     }
