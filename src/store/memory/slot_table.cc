@@ -62,7 +62,7 @@ BucketSlot* SlotTable::seek_beyond(Line* line, std::uint64_t name) {
   return nullptr;
 }
 
-BucketSlot* SlotTable::find(const Hash128& id) const {
+BucketSlot* SlotTable::search(const Hash128& id) const {
   if (live_ == 0) return nullptr;
   const std::uint64_t tag = id.low >> BucketSlot::kTagShift;
   Line* const group = space_->group_of(shard_, id.low);
@@ -91,6 +91,7 @@ BucketSlot* SlotTable::insert(const Hash128& id, const BookedRule& rule, std::ui
   if (slot == nullptr) return nullptr;
   slot->arrival.store(arrival, std::memory_order_relaxed);
   slot->name.store(name | BucketSlot::kHeld, std::memory_order_release);
+  found_ = Found{id.low, slot};
   ++live_;
   note(fresh_at(rule, arrival, reckoning));
   return slot;
@@ -109,15 +110,16 @@ void SlotTable::overwrite(BucketSlot& slot, const BookedRule& rule, std::uint64_
 void SlotTable::clear(BucketSlot& slot) {
   slot.hold();
   slot.name.store(0, std::memory_order_release);
+  if (found_ && found_->slot == &slot) found_.reset();
   --live_;
 }
 
 // A whole turn of the hand takes a small table few inserts, so that the fresh never pile up.
 std::size_t SlotTable::sweep_some(const Reckoning& reckoning) {
-  if (live_ == 0) return 0;
   const Reckoning at = reckoning.patient();
+  if (!any_due(at.now)) return 0;
   const std::size_t count = groups();
-  const std::size_t steps = count <= 64 ? std::max<std::size_t>(count / 8, 2) : 2;
+  const std::size_t steps = count <= 64 ? std::max<std::size_t>(count / 8, 1) : 1;
   std::size_t dropped = 0;
   for (std::size_t i = 0; i < steps; ++i) {
     hand_ = static_cast<std::uint32_t>((hand_ + 1) & (count - 1));
@@ -206,6 +208,7 @@ bool SlotTable::drop_if_fresh(BucketSlot& slot, const Reckoning& reckoning) {
 bool SlotTable::grow() {
   const std::size_t count = groups();
   if (count >= space_->most_groups() || live_ * 8 < count * kSlotsPerGroup * 3) return false;
+  found_.reset();
   for (std::size_t i = 0; i < count * kLinesPerGroup; ++i) {
     Line& lower = group_at(i / kLinesPerGroup)[i % kLinesPerGroup];
     Line& upper = group_at(i / kLinesPerGroup + count)[i % kLinesPerGroup];

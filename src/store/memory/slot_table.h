@@ -198,8 +198,12 @@ class SlotTable {
   // Grows to so many groups at once, or as many as there may be. REQUIRES: live() == 0.
   void start_with(std::size_t groups);
 
-  // The slot of a key, whatever its rule; null where it is not here.
-  BucketSlot* find(const Hash128& id) const;
+  // The slot of a key, whatever its rule; null where it is not here. WHY the latest answer is kept:
+  // a request asks once to hold the key, once to write it, and once to let it go.
+  BucketSlot* find(const Hash128& id) {
+    if (!found_ || found_->low != id.low) found_ = Found{id.low, search(id)};
+    return found_->slot;
+  }
 
   // Takes a slot for a key that is not here, held; null where its group is full of keys that are
   // not fresh, and growing would not pay. `dropped` counts the fresh keys that made room.
@@ -232,6 +236,12 @@ class SlotTable {
  private:
   static constexpr std::size_t kNeighbours = 16;
 
+  struct Found {
+    std::uint64_t low;  // of the key's fingerprint
+    BucketSlot* slot;
+  };
+
+  BucketSlot* search(const Hash128& id) const;
   std::size_t mask() const { return space_->mask(shard_).load(std::memory_order_relaxed); }
   Line* group_at(std::size_t group) const { return space_->group_at(shard_, group); }
   // In the other lines of the group.
@@ -253,6 +263,7 @@ class SlotTable {
 
   const LineSpace* space_ = nullptr;
   std::size_t shard_ = 0;
+  std::optional<Found> found_;
   std::uint32_t live_ = 0;
   std::uint32_t hand_ = 0;  // the group that is swept next
   // No key is fresh before: a charge only moves a key's moment on.
