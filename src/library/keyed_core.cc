@@ -148,13 +148,16 @@ KeyedCore::Taken KeyedCore::take_locked(const Rules& rules, std::string_view key
   Charges charges;
   add(rules, key, cost, charges);
   boost::container::small_vector<store::Answer, 4> answers(charges.all.size());
-  const auto admission = store_->memory.charge_now(charges.all, now, answers, charges.takeovers);
+  store::MemoryStore& memory = store_->memory;
+  const auto admission =
+      is_quick(rules) ? memory.charge_under_lock(charges.all, now, answers, charges.takeovers)
+                      : memory.charge_now(charges.all, now, answers, charges.takeovers);
   return Taken{combined(answers, admission.admitted), admission.at};
 }
 
 void KeyedCore::take_each(const Rules& rules, std::span<const KeyedCall> calls, Instant now,
                           std::span<Verdict> verdicts) {
-  const bool quick = rules.quick && blocks_.empty();
+  const bool quick = is_quick(rules);
   for (std::size_t done = 0; done < calls.size(); done += kAtOnce) {
     const auto some = calls.subspan(done, std::min(kAtOnce, calls.size() - done));
     const auto answers = verdicts.subspan(done, some.size());

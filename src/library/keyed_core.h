@@ -121,6 +121,8 @@ class KeyedCore {
   using Touched = store::MemoryStore::Touched;
 
   bool was_in_force(const limit::Rule& rule);
+  // Whether a call is first tried without a lock, here.
+  bool is_quick(const Rules& rules) const { return rules.quick && blocks_.empty(); }
   // Without a lock; not made where take_locked() must be asked.
   Touched take_quickly(const Rules& rules, std::string_view key, std::uint64_t cost, Instant now);
   Taken take_locked(const Rules& rules, std::string_view key, std::uint64_t cost, Instant now);
@@ -147,7 +149,7 @@ class KeyedCore {
 
 inline KeyedCore::Touched KeyedCore::take_quickly(const Rules& rules, std::string_view key,
                                                   std::uint64_t cost, Instant now) {
-  if (!rules.quick || !blocks_.empty()) return {};
+  if (!is_quick(rules)) return {};
   store::MemoryStore& memory = store_->memory;
   const Spot spot = memory.locate(hashed_name_, key);
   const store::MemoryStore::Visit visit(memory, now);

@@ -65,6 +65,14 @@ Admission MemoryStore::charge_now(std::span<const Charge> charges, Instant now,
   return Admission{touched.admitted() || charge.shadow, time_.now()};
 }
 
+Admission MemoryStore::charge_under_lock(std::span<const Charge> charges, Instant now,
+                                         std::span<Answer> answers, Takeovers takeovers) {
+  WEIR_CHECK(charges.size() == answers.size() && charges.size() <= kMaxCharges,
+             "a request meets at most 64 counters, with room for an answer to each");
+  const Visit visit(*this, now);
+  return charge_locked(charges, answers, takeovers);
+}
+
 // WHY the time is read after the slot, in next(): it is then as late as any that led to what the
 // slot holds.
 MemoryStore::Touched MemoryStore::touch_shared(BucketSlot& slot, std::uint64_t name,

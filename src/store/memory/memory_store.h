@@ -64,13 +64,17 @@ class MemoryStore final : public Store {
   Admission charge_now(std::span<const Charge> charges, Instant now, std::span<Answer> answers,
                        Takeovers takeovers = {});
 
+  // The same again, for callers who know that it takes a lock: touch() has not made the call.
+  Admission charge_under_lock(std::span<const Charge> charges, Instant now,
+                              std::span<Answer> answers, Takeovers takeovers = {});
+
   // For callers with many keys of one token bucket: the steps of a call that needs no lock, told
   // apart, so that they may be taken for several keys side by side.
   //
   //   spot = locate(name, key);
   //   Visit visit(store, now);  touch(visit, spot, rule, place_of(rule), cost)
   //
-  // Where touch() has not made the call, charge_now() does, after the visit.
+  // Where touch() has not made the call, charge_under_lock() does, after the visit.
   struct QuickRule {
     std::uint64_t serial;  // of the limit::Rule
     limit::NarrowBucket bucket;

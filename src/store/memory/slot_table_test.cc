@@ -286,7 +286,7 @@ TEST(MemorySlots, AreTouchedStepByStepAsByACharge) {
       continue;
     }
     Answer answer;
-    stepwise.charge_now({&charge, 1}, now, {&answer, 1});
+    stepwise.charge_under_lock({&charge, 1}, now, {&answer, 1});
     ASSERT_EQ(answer.verdict, right.verdict);
   }
   EXPECT_GT(touched, 1000);
