@@ -102,10 +102,8 @@ void RuleBook::give_place(BookedRule& booked) {
 BookedRule* RuleBook::find_or_book(const limit::Rule& rule) {
   const auto [place, fresh] = by_numbers_.try_emplace(rule.numbers(), nullptr);
   if (!fresh) return place->second;
-  if (unused_.empty()) {
-    unused_.push_back(&rules_.emplace_back());
-    if (rules_.size() >= reclaim_at_) wants_reclaim_.store(true, std::memory_order_relaxed);
-  }
+  if (unused_.empty()) unused_.push_back(&rules_.emplace_back());
+  if (by_numbers_.size() >= reclaim_at_) wants_reclaim_.store(true, std::memory_order_relaxed);
   place->second = unused_.back();
   unused_.pop_back();
   place->second->rule.emplace(rule);
@@ -122,6 +120,9 @@ void RuleBook::begin_reclaim() {
     if (idle) retired_.push_back(item.second);
     return idle;
   });
+  // WHY here: rules that come while the shards are looked through would put the next reclaim off,
+  // further with each.
+  reclaim_at_ = std::max(kFirstReclaim, 2 * by_numbers_.size());
 }
 
 void RuleBook::end_reclaim() {
@@ -137,8 +138,7 @@ void RuleBook::end_reclaim() {
     unused_.push_back(booked);
     return true;
   });
-  reclaim_at_ = std::max({kFirstReclaim, rules_.size() + 1, 2 * by_numbers_.size()});
-  wants_reclaim_.store(false, std::memory_order_relaxed);
+  wants_reclaim_.store(by_numbers_.size() >= reclaim_at_, std::memory_order_relaxed);
 }
 
 std::size_t RuleBook::size() const {
