@@ -15,7 +15,8 @@ import time
 import unittest
 
 sys.path.insert(0, __file__.rsplit("/", 1)[0])
-from harness import PATIENCE, SystemTest, free_port, get, main, measures_memory, until  # noqa: E402
+from harness import (PATIENCE, SANITIZERS, SystemTest, free_port, get, main,  # noqa: E402
+                     measures_memory, until)
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 
@@ -189,8 +190,8 @@ class Overload(FloodTest):
     @measures_memory
     def test_at_ten_times_the_connections_it_answers_as_much_and_holds_no_more(self):
         """wrk with 40 connections, which saturate it, and then with 400. Nine tenths of the peak are
-        meant; machines that run tests stall, so that half of it is asked for, and what was seen is
-        printed."""
+        meant; machines that run tests stall, so that half of it is asked for, a quarter under a
+        sanitizer, and what was seen is printed."""
         self.gateway()
 
         def load(connections, seconds):
@@ -214,7 +215,7 @@ class Overload(FloodTest):
         watcher.join()
         print(f"peak {peak:.0f}/s, at ten times the connections {goodput:.0f}/s, memory "
               f"{memory} -> {self.process.memory_kib()} KiB, {len(health)} health checks answered")
-        self.assertGreaterEqual(goodput, 0.5 * peak)
+        self.assertGreaterEqual(goodput, (0.25 if SANITIZERS else 0.5) * peak)
         self.assert_grown_at_most(400 * 64, memory, self.process.memory_kib())
         self.assertEqual(set(health), {200})
 
