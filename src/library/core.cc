@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "limit/narrow_bucket.h"
+
 namespace weir::library {
 
 struct Core::Compiled {
@@ -69,16 +71,23 @@ bool Core::allow_locked(std::uint64_t cost, Instant now) {
   return take(cost, now).allowed();
 }
 
+// What a cell says of a call. Where the bucket owes no more than it holds and refills, a word is
+// wide enough for all of it.
+Verdict Core::told(const Cell::Seen& seen, bool taken, std::uint64_t cost) {
+  if (seen.unit != 0 && seen.debt <= seen.burst * seen.step) {
+    return limit::NarrowBucket(seen.burst, seen.step, seen.unit).verdict({seen.debt, taken}, cost);
+  }
+  const Shape shape{seen.burst, seen.step, seen.unit, 0};
+  const Level level{seen.time, seen.debt};
+  return taken ? shown(shape, level) : refused(shape, level, cost);
+}
+
 Verdict Core::check(std::uint64_t cost, Instant now) {
   if (cost > 0) {
     Cell::Seen seen;
     const std::int64_t ns = limit::read(limit::Timeline::kSteady, now);
     const Cell::Taken taken = cell_.take(cost, ns, seen);
-    if (taken != Cell::Taken::kAskOwner) {
-      const Shape shape{seen.burst, seen.step, seen.unit, 0};
-      const Level level{seen.time, seen.debt};
-      return taken == Cell::Taken::kYes ? shown(shape, level) : refused(shape, level, cost);
-    }
+    if (taken != Cell::Taken::kAskOwner) return told(seen, taken == Cell::Taken::kYes, cost);
   }
   const Visit visit(*this, now);
   return take(cost, now);

@@ -95,6 +95,7 @@ class Core {
     return cell_.take(cost, limit::within_reach(steady_ns));
   }
   bool allow_locked(std::uint64_t cost, Instant now);
+  static Verdict told(const Cell::Seen& seen, bool taken, std::uint64_t cost);
 
   // REQUIRES, for all below: visited.
   Backend& backend();

@@ -32,10 +32,13 @@ class NarrowBucket {
 
   // REQUIRES: can_hold(rule).
   explicit NarrowBucket(const TokenBucketRule& rule)
-      : burst_(rule.quota()),
-        step_(rule.step()),
-        unit_(rule.unit()),
-        capacity_(static_cast<std::uint64_t>(rule.capacity())),
+      : NarrowBucket(rule.quota(), rule.step(), rule.unit()) {}
+  // The same by its numbers: a token takes `step` ticks, of which `unit` come back in a nanosecond.
+  NarrowBucket(std::uint64_t burst, std::uint64_t step, std::uint64_t unit)
+      : burst_(burst),
+        step_(step),
+        unit_(unit),
+        capacity_(burst * step),
         reach_ns_(unit_ == 1 ? kMaxTicks - 1 : (kMaxTicks - 1) / unit_) {}
 
   std::uint64_t capacity() const { return capacity_; }
