@@ -1,6 +1,6 @@
 // Many buckets by key: one million keys of 20 bytes, uniform and Zipf (exponent 1.01), alone and in
-// batches of 16, one and two threads. And the memory they take, and what a flood of fresh keys
-// does.
+// batches of 16, one and two threads; and keys that are new. And the memory they take, and what a
+// flood of fresh keys does.
 //
 // Every row is `ns a check`, to be read beside reference_test.go (a map, a mutex, x/time/rate).
 // With --instructions it does 200,000 checks one by one and as many in batches, for callgrind.
@@ -133,6 +133,16 @@ void BatchZipf(benchmark::State& state) {
   Filled& on = filled(kKeys);
   run_batches(state, on, on.work.zipf);
 }
+// Each call is the first of its key.
+void FreshKeys(benchmark::State& state) {
+  std::size_t next = 0;
+  const Calls calls([&] { return next++; });
+  KeyedLimiter limiter =
+      *KeyedLimiter::make("fresh", {kNumbers}, Store::memory({.max_keys = 2 * kPicks}));
+  std::int64_t now = system_clock().now().steady_ns;
+  std::size_t i = 0;
+  for (auto _ : state) benchmark::DoNotOptimize(limiter.allow(calls[i++], 1, at_ns(now += 100)));
+}
 void ByNumberOfKeys(benchmark::State& state) {
   Filled& on = filled(static_cast<std::size_t>(state.range(0)));
   run_each(state, on, on.work.uniform);
@@ -141,6 +151,7 @@ BENCHMARK(KeyedUniform);
 BENCHMARK(KeyedZipf);
 BENCHMARK(BatchUniform);
 BENCHMARK(BatchZipf);
+BENCHMARK(FreshKeys)->Iterations(kPicks);
 // WHY after those: a store that two threads have used stays shared.
 BENCHMARK(KeyedUniformTwoThreads)->Threads(2);
 BENCHMARK(KeyedZipfTwoThreads)->Threads(2);
