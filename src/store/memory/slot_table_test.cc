@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <random>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -47,29 +46,6 @@ void on_threads(int count, Body body) {
   std::vector<std::thread> threads;
   for (int t = 0; t < count; ++t) threads.emplace_back(body, t);
   for (auto& thread : threads) thread.join();
-}
-
-TEST(SlotTable, ItsGroupsLieWithThoseOfTheOthersThatHaveGrownAsFar) {
-  constexpr std::size_t kShards = 4;
-  constexpr std::size_t kMaxGroups = 8;
-  const LineSpace space(kShards, kMaxGroups);
-  const Line* const begin = space.group_at(0, 0);
-  for (std::size_t groups = 1; groups <= kMaxGroups; groups *= 2) {
-    std::set<const Line*> seen;
-    for (std::size_t shard = 0; shard < kShards; ++shard) {
-      SlotTable table;
-      table.use(space, shard);
-      table.start_with(groups);
-      for (std::uint64_t group = 0; group < groups; ++group) {
-        const Line* const lines = space.group_of(shard, group << BucketSlot::kTagShift);
-        EXPECT_TRUE(seen.insert(lines).second) << "another's";
-        EXPECT_GE(lines, begin);
-        EXPECT_LE(lines + SlotTable::kLinesPerGroup,
-                  begin + kShards * groups * SlotTable::kLinesPerGroup)
-            << groups << " groups of each lie before those of who has more";
-      }
-    }
-  }
 }
 
 TEST(NarrowBucket, AnswersAsTheWideFormTickForTickAtEveryRate) {
