@@ -21,6 +21,8 @@ namespace weir {
 template <std::size_t kRoom>
 class FixedText {
  public:
+  static constexpr std::size_t kBytes = kRoom;
+
   // REQUIRES: the text fits.
   [[gnu::always_inline]] FixedText& operator+=(std::string_view text) {
     WEIR_CHECK(text.size() <= kRoom - size_, "a piece of text keeps to the bound of its kind");

@@ -1,8 +1,8 @@
-// Answer: what every HTTP listener says about a decision (docs/http.md): header fields, the check
-// API's JSON. The body of a refusal is refusal_body.h's.
+// Answer: what every HTTP listener says about a decision in header fields (docs/http.md). The body
+// of a refusal is refusal_body.h's, the check API's check_json.h's.
 //
-// Seconds in headers and refusals are whole and rounded up: down would tell a client to come back
-// too early, to be refused again. The check API's are exact, to the nanosecond.
+// Seconds are whole and rounded up: down would tell a client to come back too early, to be refused
+// again.
 //
 // THREADS: pure functions; an AnswerHeaders belongs to one caller.
 
@@ -65,14 +65,21 @@ class AnswerHeaders {
   // Appends every line as "Name: value\r\n".
   void append_to(std::string& out) const;
 
+  // The same without what it takes to ask for lines one by one.
+  static void append(const Decision& decision, std::string& out);
+
  private:
   // Where a line's value stands in buffer_.
   struct Slot {
-    Name name;
-    std::size_t begin = 0;
-    std::size_t end = 0;
+    const Name* name = nullptr;
+    std::uint32_t begin = 0;
+    std::uint32_t end = 0;
   };
 
+  struct Room;
+  struct NoSlots;
+  struct KeptSlots;
+  template <typename Slots>
   class Builder;
 
   std::string buffer_;  // every line, whole
@@ -85,10 +92,6 @@ class AnswerHeaders {
 // back.
 bool is_rate_limit_header(std::string_view name);
 
-// Appends the check API's JSON. `id` names the decision for settle, refund and release.
-// REQUIRES: `id` needs no escapes.
-void append_check_json(const Decision& decision, std::string_view id, std::string& out);
-
 // Appends the limit's name as JSON, or null where the decision names none. No name needs an escape.
 template <typename Text>
 void append_json_name(Text& out, const LimitDecision* named) {
@@ -100,8 +103,5 @@ void append_json_name(Text& out, const LimitDecision* named) {
   out += named->name;
   out += '"';
 }
-
-// Appends seconds exactly: "9.4", "0", "0.000000001". REQUIRES: not negative.
-void append_exact_seconds(std::string& out, Duration duration);
 
 }  // namespace weir::engine

@@ -1,6 +1,7 @@
 // What is said of a decision, to the byte.
 
 #include "engine/answer.h"
+#include "engine/check_json.h"
 
 #include <gtest/gtest.h>
 

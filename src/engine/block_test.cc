@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/answer.h"
+#include "engine/check_json.h"
 #include "engine/compiled_policy.h"
 #include "engine/explain.h"
 #include "engine/refusal_body.h"

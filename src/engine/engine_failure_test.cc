@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/answer.h"
+#include "engine/check_json.h"
 #include "engine/engine.h"
 #include "engine/local_share.h"
 #include "engine/test_request.h"

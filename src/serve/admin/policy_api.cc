@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/seconds.h"
 #include "engine/answer.h"
+#include "engine/check_json.h"
 #include "serve/admin/change_request.h"
 #include "serve/http/problem.h"
 #include "serve/http/token.h"

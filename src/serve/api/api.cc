@@ -1,6 +1,7 @@
 #include "serve/api/api.h"
 
 #include "engine/answer.h"
+#include "engine/check_json.h"
 #include "serve/http/problem.h"
 
 namespace weir::api {
@@ -45,14 +46,12 @@ std::string_view Api::id_of(const engine::Receipt& receipt) const {
 
 void Api::answer(const engine::Decision& decision, std::string_view id,
                  http::Response& response) const {
-  static thread_local engine::AnswerHeaders headers;
   count(decision.allowed);
   response.status = decision.allowed ? 200 : engine::refusal_status(decision);
   // WHY not 403: callers know 429 as "no", and let through what they do not know.
   if (decision.reason == Reason::kBlocked) response.status = kTooManyRequests;
   response.content_type = "application/json";
-  headers.fill(decision);
-  headers.append_to(response.headers);
+  engine::AnswerHeaders::append(decision, response.headers);
   engine::append_check_json(decision, id, response.body);
   response.body += '\n';
 }

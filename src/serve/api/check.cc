@@ -6,7 +6,7 @@
 
 #include "base/at_rest.h"
 #include "base/check.h"
-#include "engine/answer.h"
+#include "engine/check_json.h"
 #include "engine/compiled_policy.h"
 #include "engine/rate_limit_item.h"
 #include "serve/api/api.h"

@@ -59,11 +59,9 @@ struct Asked {
 };
 
 void fill(const Asked& asked, const engine::Decision& decision) {
-  static thread_local engine::AnswerHeaders headers;
   http::Response& response = *asked.response;
   asked.api->count(decision.allowed);
-  headers.fill(decision);
-  headers.append_to(response.headers);
+  engine::AnswerHeaders::append(decision, response.headers);
   if (decision.allowed) return;
   const int status = engine::refusal_status(decision);
   // A limiter that cannot decide is no verdict on the client: callers that know only 401 and 403

@@ -5,6 +5,7 @@
 
 #include "base/seconds.h"
 #include "engine/answer.h"
+#include "engine/check_json.h"
 #include "engine/naming.h"
 #include "engine/refusal_body.h"
 #include "serve/grpc/current_limit.h"
