@@ -19,7 +19,7 @@ struct PlainText {
   }();
   static bool belongs(char c) { return kPlain[static_cast<unsigned char>(c)]; }
   template <typename B>
-  static typename B::Mask suspects(const B& block) {
+  static auto suspects(const B& block) {
     return block.up_to(0x1f) | block.equal('"') | block.equal('\\') | block.equal(0x7f) |
            block.not_ascii();
   }

@@ -24,8 +24,9 @@ namespace weir::http1 {
 
 namespace scan {
 
-// Eight bytes in a word. A mask has the high bit of each byte that it speaks of, exact up to the
-// lowest one set; what a borrow or carry taints lies above.
+// Eight bytes in a word. What is asked of them gives a mask, or a block of lanes that becomes one:
+// several questions are then joined before that one step. A mask has the high bit of each byte that
+// it speaks of, exact up to the lowest one set; what a borrow or carry taints lies above.
 struct Word {
   static constexpr std::ptrdiff_t kBytes = 8;
   using Mask = std::uint64_t;
@@ -52,6 +53,7 @@ struct Word {
                                 between(ascii, '-', '-');
     return (~plain | bytes) & kHigh;
   }
+  static Mask mask(Mask lanes) { return lanes; }
   static std::ptrdiff_t first(Mask mask) { return std::countr_zero(mask) / 8; }
 
   std::uint64_t bytes;
@@ -67,26 +69,31 @@ struct Vector {
   static constexpr std::ptrdiff_t kBytes = 16;
   using Mask = std::uint32_t;  // one bit a byte
 
+  struct Lanes {  // what holds sets the high bit of its byte
+    __m128i bytes;
+    friend Lanes operator|(Lanes a, Lanes b) { return {_mm_or_si128(a.bytes, b.bytes)}; }
+  };
+
   explicit Vector(const char* at) : bytes(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at))) {}
 
-  Mask not_ascii() const { return mask(bytes); }
-  Mask up_to(std::uint8_t last) const {
+  Lanes not_ascii() const { return {bytes}; }
+  Lanes up_to(std::uint8_t last) const {
     const __m128i bound = _mm_set1_epi8(static_cast<char>(last));
-    return mask(_mm_cmpeq_epi8(_mm_min_epu8(bytes, bound), bytes));
+    return {_mm_cmpeq_epi8(_mm_min_epu8(bytes, bound), bytes)};
   }
-  Mask equal(char wanted) const { return mask(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(wanted))); }
-  Mask not_plain() const {
+  Lanes equal(char wanted) const { return {_mm_cmpeq_epi8(bytes, _mm_set1_epi8(wanted))}; }
+  Lanes not_plain() const {
     const __m128i lower = _mm_or_si128(bytes, _mm_set1_epi8(0x20));
     const __m128i plain = _mm_or_si128(_mm_or_si128(within(lower, 'a', 26), within(bytes, '0', 10)),
                                        _mm_cmpeq_epi8(bytes, _mm_set1_epi8('-')));
-    return mask(plain) ^ 0xffff;
+    return {_mm_cmpeq_epi8(plain, _mm_setzero_si128())};
   }
+  static Mask mask(Lanes lanes) { return static_cast<Mask>(_mm_movemask_epi8(lanes.bytes)); }
   static std::ptrdiff_t first(Mask found) { return std::countr_zero(found); }
 
   __m128i bytes;
 
  private:
-  static Mask mask(__m128i lanes) { return static_cast<Mask>(_mm_movemask_epi8(lanes)); }
   static __m128i within(__m128i lanes, char first, char count) {
     const __m128i from_first = _mm_sub_epi8(lanes, _mm_set1_epi8(first));
     const __m128i last = _mm_set1_epi8(static_cast<char>(count - 1));
@@ -99,7 +106,7 @@ struct Vector {
 struct FieldValue {
   static bool belongs(char c) { return is(c, kFieldChar); }
   template <typename B>
-  static typename B::Mask suspects(const B& block) {
+  static auto suspects(const B& block) {
     return block.up_to(0x1f) | block.equal(0x7f);
   }
 };
@@ -107,7 +114,7 @@ struct FieldValue {
 struct Target {
   static bool belongs(char c) { return is(c, kTargetChar); }
   template <typename B>
-  static typename B::Mask suspects(const B& block) {
+  static auto suspects(const B& block) {
     return block.up_to(0x20) | block.equal('#') | block.equal(0x7f) | block.not_ascii();
   }
 };
@@ -115,7 +122,7 @@ struct Target {
 struct Path {  // a target up to its query
   static bool belongs(char c) { return is(c, kTargetChar) && c != '?'; }
   template <typename B>
-  static typename B::Mask suspects(const B& block) {
+  static auto suspects(const B& block) {
     return Target::suspects(block) | block.equal('?');
   }
 };
@@ -123,7 +130,7 @@ struct Path {  // a target up to its query
 struct Token {
   static bool belongs(char c) { return is(c, kTokenChar); }
   template <typename B>
-  static typename B::Mask suspects(const B& block) {
+  static auto suspects(const B& block) {
     return block.not_plain();
   }
 };
@@ -132,7 +139,7 @@ struct Token {
 template <typename Part, typename B>
 inline bool skip_blocks(const char*& at, const char* end) {
   while (end - at >= B::kBytes) {
-    const typename B::Mask suspects = Part::suspects(B(at));
+    const typename B::Mask suspects = B::mask(Part::suspects(B(at)));
     if (suspects == 0) {
       at += B::kBytes;
       continue;
