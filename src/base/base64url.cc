@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -37,9 +38,7 @@ const bool kHasShuffles = __builtin_cpu_supports("ssse3");
 // Sixteen digits of twelve bytes at once, after Wojciech Mula's "Base64 encoding with SIMD
 // instructions": the bytes are dealt out to lanes of 32 bits, multiplications shift four groups of
 // six bits into place, and the distance from each group to its digit is looked up by range.
-// REQUIRES: sixteen bytes can be read at `from`.
-__attribute__((target("ssse3"))) void write_sixteen_digits(char* to, const unsigned char* from) {
-  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+__attribute__((target("ssse3"))) inline __m128i sixteen_digits(__m128i bytes) {
   const __m128i dealt =
       _mm_shuffle_epi8(bytes, _mm_set_epi8(10, 11, 9, 10, 7, 8, 6, 7, 4, 5, 3, 4, 1, 2, 0, 1));
   const __m128i odd =
@@ -55,8 +54,41 @@ __attribute__((target("ssse3"))) void write_sixteen_digits(char* to, const unsig
   const __m128i distances =
       _mm_setr_epi8('a' - 26, kDigit, kDigit, kDigit, kDigit, kDigit, kDigit, kDigit, kDigit,
                     kDigit, kDigit, '-' - 62, '_' - 63, 'A', 0, 0);
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(to),
-                   _mm_add_epi8(groups, _mm_shuffle_epi8(distances, range)));
+  return _mm_add_epi8(groups, _mm_shuffle_epi8(distances, range));
+}
+
+__attribute__((target("ssse3"))) inline __m128i bytes_at(const unsigned char* at) {
+  return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+}
+
+__attribute__((target("ssse3"))) inline void store(char* to, __m128i digits) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), digits);
+}
+
+// All digits of `size` bytes; those of the last bytes by a block that ends with them, moved to its
+// front. REQUIRES: size >= 16.
+__attribute__((target("ssse3"))) void write_by_blocks(char* to, const unsigned char* from,
+                                                      std::size_t size) {
+  const unsigned char* const end = from + size;
+  for (; end - from >= 16; from += 12, to += 16) store(to, sixteen_digits(bytes_at(from)));
+  // Behind the sixteen places there is nothing: 0 comes from there.
+  alignas(16) static constexpr std::array<std::int8_t, 32> kFront = [] {
+    std::array<std::int8_t, 32> places{};
+    places.fill(-1);
+    for (std::int8_t i = 0; i < 16; ++i) places[static_cast<std::size_t>(i)] = i;
+    return places;
+  }();
+  while (from < end) {
+    const auto left = static_cast<std::size_t>(end - from);  // 4 to 15, then at most 3
+    const __m128i places =
+        _mm_loadu_si128(reinterpret_cast<const __m128i*>(kFront.data() + 16 - left));
+    char digits[16];
+    store(digits, sixteen_digits(_mm_shuffle_epi8(bytes_at(end - 16), places)));
+    const std::size_t taken = left < 12 ? left : 12;
+    std::memcpy(to, digits, (taken * 4 + 2) / 3);
+    from += taken;
+    to += 16;
+  }
 }
 #endif
 
@@ -69,9 +101,7 @@ void append_base64url(std::string& out, std::string_view bytes) {
   const auto* at = reinterpret_cast<const unsigned char*>(bytes.data());
   std::size_t left = bytes.size();
 #if defined(__x86_64__)
-  for (; kHasShuffles && left >= 16; left -= 12, at += 12, digit += 16) {
-    write_sixteen_digits(digit, at);
-  }
+  if (kHasShuffles && left >= 16) return write_by_blocks(digit, at, left);
 #endif
   for (; left >= 3; left -= 3, at += 3, digit += 4) {
     write_digits<4>(digit, std::uint32_t{at[0]} << 16 | std::uint32_t{at[1]} << 8 | at[2]);

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/base64url.h"
-#include "base/fixed_text.h"
 #include "engine/compiled_policy.h"
 
 namespace weir::engine {
@@ -23,16 +22,38 @@ Hash128 next_serial() {
   return {prefix.k0 ^ ++count, prefix.k1};
 }
 
-// Appends to `out`, which has all once flush() was called. WHY by way of a piece: a string looks at
-// its room for every byte, and a usual id fits into one piece.
+// The most that what has no text of its own takes: the head and the seal, and each counter.
+constexpr std::size_t kMaxHead = 1 + 16 + 16 + 10 + 16 + kSealBytes;
+constexpr std::size_t kMaxCounter = 1 + 6 * 10;
+
+// Room of this thread for at least `most` bytes. WHY measured beforehand: a string would look at
+// its room for every byte.
+class Room {
+ public:
+  explicit Room(std::size_t most) {
+    if (room_.size() < most) room_.resize(most);
+  }
+  ~Room() {
+    if (room_.size() > ReceiptIds::kMaxBytes) std::string().swap(room_);
+  }
+  Room(const Room&) = delete;
+  Room& operator=(const Room&) = delete;
+
+  char* data() { return room_.data(); }
+
+ private:
+  static thread_local std::string room_;
+};
+thread_local std::string Room::room_;
+
+// Writes into room that is large enough.
 class Writer {
  public:
-  explicit Writer(std::string& out) : out_(out) {}
+  explicit Writer(char* begin) : begin_(begin), at_(begin) {}
 
-  void byte(std::uint8_t value) {
-    if (piece_.size() == kPiece) flush();
-    piece_ += static_cast<char>(value);
-  }
+  std::string_view written() const { return {begin_, static_cast<std::size_t>(at_ - begin_)}; }
+
+  void byte(std::uint8_t value) { *at_++ = static_cast<char>(value); }
   void word(std::uint64_t value) { add_bytes(value); }
   void word32(std::uint32_t value) { add_bytes(value); }
   void varint(std::uint64_t value) {
@@ -41,32 +62,24 @@ class Writer {
   }
   void text(std::string_view value) {
     varint(value.size());
-    if (value.size() > kPiece - piece_.size()) flush();
-    value.size() > kPiece ? void(out_ += value) : void(piece_ += value);
+    std::memcpy(at_, value.data(), value.size());
+    at_ += value.size();
   }
   void instant(Instant at) {
     word(static_cast<std::uint64_t>(at.steady_ns));
     word(static_cast<std::uint64_t>(at.wall_ns));
   }
-  void flush() {
-    out_ += piece_.view();
-    piece_.clear();
-  }
 
  private:
-  static constexpr std::size_t kPiece = 192;
-
   // Little-endian, as the machine has them (base/siphash.cc).
   template <typename Word>
   void add_bytes(Word value) {
-    if (piece_.size() + sizeof value > kPiece) flush();
-    char bytes[sizeof value];
-    std::memcpy(bytes, &value, sizeof value);
-    piece_ += std::string_view(bytes, sizeof value);
+    std::memcpy(at_, &value, sizeof value);
+    at_ += sizeof value;
   }
 
-  std::string& out_;
-  FixedText<kPiece> piece_;
+  const char* begin_;
+  char* at_;
 };
 
 // Reads what a Writer wrote; once something is missing, good() is false and all else is 0.
@@ -173,6 +186,13 @@ class CounterWriter {
   bool any_ = false;
 };
 
+// The names and keys of a receipt, those that stand once for several counters as often.
+std::size_t bytes_of(const Charged& charged) {
+  std::size_t bytes = 0;
+  for (const TakenFrom& one : charged.taken) bytes += one.counter_size + one.key_size;
+  return bytes;
+}
+
 // The counter of this name in the policy, and its limit.
 const Counter* find_counter(const CompiledPolicy& policy, std::string_view name,
                             std::string_view key, const policy::Limit*& limit) {
@@ -266,27 +286,45 @@ void ReceiptIds::share(const SipKey& secret) {
   secrets_.store(all_.back().get(), std::memory_order_release);
 }
 
+template <typename Bytes>
+void ReceiptIds::finish(Bytes& bytes, std::string& out) const {
+  if (bytes.written().size() > kMaxBytes) return;
+  const SipKey& secret = secrets_.load(std::memory_order_acquire)->now;
+  const Hash128 seal = seal_of(secret, bytes.written());
+  bytes.word(seal.low);
+  bytes.word(seal.high);
+  append_base64url(out, bytes.written());
+}
+
 void ReceiptIds::append(const Decision& decision, std::string& out) const {
-  if (!decision.allowed) return;
-  thread_local std::string bytes;
-  bytes.clear();
-  Writer writer(bytes);
+  std::size_t most = kMaxHead;
+  bool any = false;
+  // A local share is no other instance's business.
+  const auto for_each = [&decision](auto see) {
+    for_each_charged(decision, [&see](const LimitDecision& one, const Counter& counter) {
+      if (one.source != Source::kLocal) see(one, counter);
+    });
+  };
+  for_each([&](const LimitDecision& one, const Counter& counter) {
+    most += kMaxCounter + counter.name.size() + one.key_size;
+    any = true;
+  });
+  if (!any) return;
+  Room room(most);
+  Writer writer(room.data());
   write_head(writer, next_serial(), decision.at, 0, {});
   CounterWriter counters(writer);
-  for_each_charged(decision, [&](const LimitDecision& one, const Counter& counter) {
-    if (one.source == Source::kLocal || bytes.size() > kMaxBytes) return;
+  for_each([&](const LimitDecision& one, const Counter& counter) {
     counters.add(counter.name, decision.key_of(one), one.cost, counter.shape);
   });
-  writer.flush();
-  if (counters.any()) append_sealed(bytes, out);
-  if (bytes.capacity() > kMaxBytes) bytes = {};
+  finish(writer, out);
 }
 
 void ReceiptIds::append(const Receipt& receipt, std::string& out) const {
   if (receipt.empty()) return;
   Charged& charged = *receipt.charged();
-  std::string bytes;
-  Writer writer(bytes);
+  Room room(kMaxHead + charged.taken.size() * kMaxCounter + bytes_of(charged));
+  Writer writer(room.data());
   {
     const std::lock_guard lock(charged.mutex);
     write_head(writer, charged.from_id ? charged.serial : next_serial(), charged.at,
@@ -294,7 +332,7 @@ void ReceiptIds::append(const Receipt& receipt, std::string& out) const {
   }
   CounterWriter counters(writer);
   for (const TakenFrom& one : charged.taken) {
-    if (one.local || bytes.size() > kMaxBytes) continue;
+    if (one.local) continue;
     const Numbers& numbers = one.rule->numbers();
     if (one.limit == nullptr) {
       counters.add_adhoc(charged.counter(one), charged.key(one), one.cost,
@@ -303,18 +341,7 @@ void ReceiptIds::append(const Receipt& receipt, std::string& out) const {
       counters.add(charged.counter(one), charged.key(one), one.cost, shape_of(numbers));
     }
   }
-  writer.flush();
-  if (counters.any()) append_sealed(bytes, out);
-}
-
-void ReceiptIds::append_sealed(std::string& bytes, std::string& out) const {
-  if (bytes.size() > kMaxBytes) return;
-  const Hash128 seal = seal_of(secrets_.load(std::memory_order_acquire)->now, bytes);
-  Writer writer(bytes);
-  writer.word(seal.low);
-  writer.word(seal.high);
-  writer.flush();
-  append_base64url(out, bytes);
+  if (counters.any()) finish(writer, out);
 }
 
 Result<Receipt> ReceiptIds::open(std::string_view id,

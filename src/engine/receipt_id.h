@@ -57,7 +57,9 @@ class ReceiptIds {
     SipKey now;
     SipKey before;
   };
-  void append_sealed(std::string& bytes, std::string& out) const;
+  // Seals what was written, and appends it.
+  template <typename Bytes>
+  void finish(Bytes& bytes, std::string& out) const;
 
   std::atomic<const Secrets*> secrets_;
   std::mutex mutex_;  // guards all_
