@@ -37,14 +37,23 @@ std::optional<unsigned> parse_decimal(std::string_view text, unsigned max) {
 bool parse_v4(std::string_view text, std::uint8_t* out) {
   const char* at = text.data();
   const char* const end = at + text.size();
+  // What is no digit, or behind the end, is more than 9.
+  const auto digit = [&] { return at == end ? 10u : static_cast<unsigned>(*at) - unsigned{'0'}; };
   for (int i = 0; i < 4; ++i) {
     if (i > 0 && (at == end || *at++ != '.')) return false;
-    const char* const first = at;
-    unsigned octet = 0;
-    for (; at != end && at - first < 3 && is_digit(*at); ++at) {
-      octet = octet * 10 + static_cast<unsigned>(*at - '0');
+    unsigned octet = digit();
+    if (octet > 9) return false;
+    ++at;
+    if (unsigned next = digit(); next <= 9) {
+      if (octet == 0) return false;
+      octet = octet * 10 + next;
+      ++at;
+      if (next = digit(); next <= 9) {
+        octet = octet * 10 + next;
+        ++at;
+      }
     }
-    if (at == first || octet > 255 || (*first == '0' && at - first > 1)) return false;
+    if (octet > 255) return false;
     out[i] = static_cast<std::uint8_t>(octet);
   }
   return at == end;
@@ -187,12 +196,9 @@ char* write_v6(char* out, const Bytes& bytes) {
 }  // namespace
 
 std::optional<IpAddress> IpAddress::parse(std::string_view text) {
-  if (text.find(':') == std::string_view::npos) {
-    IpAddress address;
-    if (!parse_v4(text, address.bytes_.data())) return std::nullopt;
-    return address;
-  }
-  if (!take_zone(text)) return std::nullopt;
+  IpAddress address;
+  if (parse_v4(text, address.bytes_.data())) return address;
+  if (text.find(':') == std::string_view::npos || !take_zone(text)) return std::nullopt;
   const auto bytes = parse_v6(text);
   if (!bytes) return std::nullopt;
   return v6(*bytes);
@@ -243,6 +249,7 @@ bool IpAddress::is_loopback() const {
 
 IpAddress IpAddress::masked(unsigned bits) const {
   WEIR_CHECK(bits <= (is_v4_ ? 32u : 128u), "prefix lengths are checked when a policy is loaded");
+  if (bits == (is_v4_ ? 32u : 128u)) return *this;
   IpAddress address = *this;
   clear_after(address.bytes_, bits);
   return address;

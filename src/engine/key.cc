@@ -142,9 +142,14 @@ bool KeySpec::append_part(const Part& part, RequestView& request, std::string& o
 }
 
 void KeySpec::append_address(const IpAddress& address, std::string& out) const {
-  char text[IpAddress::kTextMax];
+  // A netstring whose text comes first, since its length is one digit or two.
+  char text[3 + IpAddress::kTextMax + 1];
   const IpAddress counted = address.masked(address.is_v4() ? ipv4_prefix_ : ipv6_prefix_);
-  append_netstring(out, std::string_view(text, counted.write(text)));
+  const std::size_t size = counted.write(text + 3);
+  char* const begin = size < 10 ? text + 1 : text;
+  *write_decimal(begin, size) = ':';
+  text[3 + size] = ',';
+  out.append(begin, text + 3 + size + 1);
 }
 
 std::vector<std::string> KeySpec::read_values(const std::vector<std::string>& values) const {
