@@ -15,8 +15,7 @@ void set_counter(LimitDecision& one, const Counter& counter) {
   one.policy_item = counter.policy_item;
 }
 
-LimitDecision describe(const Met& met) {
-  LimitDecision one;
+void describe(const Met& met, LimitDecision& one) {
   one.limit = &met.limit->written();
   one.name = one.limit->name;
   one.shadow = met.limit->shadow();
@@ -25,7 +24,6 @@ LimitDecision describe(const Met& met) {
   one.key_size = met.key_size;
   one.counters = met.counters;
   set_counter(one, met.counters->front());
-  return one;
 }
 
 void set_missing_key(LimitDecision& one) {
@@ -51,20 +49,16 @@ void set_banned(LimitDecision& one, Duration left) {
 }
 
 // The limit's own verdict: of its pairs of numbers, the one that naming.h names.
-LimitDecision judge_limit(const Pending& pending, const Met& met) {
-  LimitDecision one = describe(met);
-  if (met.missing_key) {
-    set_missing_key(one);
-    return one;
-  }
+void judge_limit(const Pending& pending, const Met& met, LimitDecision& one) {
+  describe(met, one);
+  if (met.missing_key) return set_missing_key(one);
   if (met.ban_left > Duration{0}) {
     one.verdict.quota = met.counters->front().rule.quota();
-    set_banned(one, met.ban_left);
-    return one;
+    return set_banned(one, met.ban_left);
   }
   if (met.count == 0) {  // unlimited
     one.verdict.quota = one.verdict.remaining = met.counters->front().rule.quota();
-    return one;
+    return;
   }
   std::uint32_t place = met.first;
   bool first = true;
@@ -87,7 +81,6 @@ LimitDecision judge_limit(const Pending& pending, const Met& met) {
   if (failed && one.verdict.allowed()) set_failed(one, on_error(pending, met));
   const bool never = one.known() && one.verdict.outcome == Outcome::kNever;
   if (never && met.cost > one.verdict.quota) one.reason = Reason::kCostExceedsLimit;
-  return one;
 }
 
 // Whether the store itself said no, or the request lacks a key that it must have.
@@ -156,7 +149,7 @@ bool count_refusals(Decision& decision, Instant now, BanBook& bans) {
 void judge(Pending& pending, BanBook& bans) {
   Decision& decision = pending.decision;
   decision.limits.reserve(pending.met.size());
-  for (const Met& met : pending.met) decision.limits.push_back(judge_limit(pending, met));
+  for (const Met& met : pending.met) judge_limit(pending, met, decision.limits.emplace_back());
   conclude(decision);
   if (!decision.allowed && count_refusals(decision, pending.now, bans)) conclude(decision);
 }

@@ -73,7 +73,8 @@ std::optional<BadField> SentAttributes::add(const Attribute& attribute, std::str
   if (auto mistake = normalise(attribute, value, policy, kept.second)) {
     return bad(attribute, *std::move(mistake));
   }
-  kept.first = attribute;
+  kept.first.kind = attribute.kind;
+  if (!attribute.name.empty() || !kept.first.name.empty()) kept.first.name = attribute.name;
   ++count_;
   return std::nullopt;
 }
