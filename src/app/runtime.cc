@@ -240,6 +240,10 @@ Result<bool> Runtime::install(policy::Policy policy) {
   }
   set_log(next.log);
   engine_->install(*prepared);
+  // Loops that rest would keep the policy before until their next request.
+  for (std::size_t i = 0; i < loops_.size(); ++i) {
+    loops_.at(i).post([engine = engine_.get()] { engine->current(); });
+  }
   listeners_->take(std::move(*opened), next);
   return true;
 }

@@ -31,6 +31,9 @@ class AtRest {
     kept.push_back(std::move(thing));
   }
 
+  // Those of this thread.
+  static void free_all() { of_this_thread().clear(); }
+
  private:
   static std::vector<std::unique_ptr<T>>& of_this_thread() {
     static thread_local std::vector<std::unique_ptr<T>> kept;

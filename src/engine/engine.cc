@@ -17,6 +17,7 @@ namespace {
 
 using store::Answer;
 using store::Charge;
+using PolicyPtr = std::shared_ptr<const CompiledPolicy>;
 
 constexpr std::size_t kKeyBytes = 120;  // room for the keys of most requests
 constexpr std::size_t kMaxKeptKeyBytes = 4096;
@@ -120,16 +121,43 @@ void keep_refusing_only(Pending& pending) {
   std::erase_if(pending.met, [](const Met& met) { return !met.refused(); });
 }
 
+// How often any engine was given a policy, or went.
+std::atomic<std::uint64_t> installs{0};
+
+// What a thread has of the engine that it asked last. A program has one, so it is seldom another's.
+struct Seen {
+  const Engine* engine = nullptr;
+  std::uint64_t installs = 0;
+  PolicyPtr policy;
+};
+
+// The engine's policy, as this thread holds it; good until the thread asks an engine again. WHY
+// each has a share of its own: a load of the shared pointer takes a lock in it and counts a reader,
+// four writes to one line of memory that all threads fight for, where this reads one number that
+// only a reload writes. A thread lets go of the policy before when it asks again, or ends.
+const PolicyPtr& of_this_thread(const Engine& engine, const std::atomic<PolicyPtr>& policy) {
+  thread_local Seen seen;
+  const std::uint64_t now = installs.load(std::memory_order_acquire);
+  if (seen.engine != &engine || seen.installs != now) [[unlikely]] {
+    seen = {&engine, now, policy.load(std::memory_order_acquire)};
+    PendingPool::hold(seen.policy.get());
+  }
+  return seen.policy;
+}
+
 }  // namespace
 
 void Decision::clear() {
-  std::string kept_keys = std::move(keys);
-  std::vector<LimitDecision> kept_limits = std::move(limits);
-  *this = Decision{};
-  kept_keys.clear();
-  kept_limits.clear();
-  if (kept_keys.capacity() <= kMaxKeptKeyBytes) keys = std::move(kept_keys);
-  limits = std::move(kept_limits);
+  policy.reset();
+  allowed = true;
+  named = -1;
+  reason = Reason::kNone;
+  source = Source::kMemory;
+  limits.clear();
+  ban_left = delay = Duration{0};
+  at = local_at = Instant{};
+  if (keys.capacity() > kMaxKeptKeyBytes) keys = {};
+  keys.clear();
 }
 
 Engine::Engine(store::Store& store, metrics::Registry* registry)
@@ -138,7 +166,9 @@ Engine::Engine(store::Store& store, metrics::Registry* registry)
       local_(std::make_unique<LocalShare>()),
       ids_(std::make_unique<ReceiptIds>()),
       bans_(std::make_unique<BanBook>()) {}
-Engine::~Engine() = default;
+Engine::~Engine() {
+  installs.fetch_add(1, std::memory_order_release);  // the next may stand at this one's address
+}
 
 Result<std::shared_ptr<const CompiledPolicy>> Engine::prepare(policy::Policy policy) const {
   return CompiledPolicy::make(std::move(policy), metrics_.get());
@@ -149,6 +179,8 @@ void Engine::install(std::shared_ptr<const CompiledPolicy> policy) {
   if (settings.instances) local_->set_instances(*settings.instances);
   if (metrics_) metrics_->denied_keys().configure(policy->policy().metrics);
   current_.store(std::move(policy), std::memory_order_release);
+  installs.fetch_add(1, std::memory_order_release);
+  current();  // so that this thread, too, lets go of the one before
 }
 
 Result<bool> Engine::install(policy::Policy policy) {
@@ -159,7 +191,7 @@ Result<bool> Engine::install(policy::Policy policy) {
 }
 
 std::shared_ptr<const CompiledPolicy> Engine::current() const {
-  return current_.load(std::memory_order_acquire);
+  return of_this_thread(*this, current_);
 }
 
 void Engine::set_instances(std::uint32_t count) {
@@ -168,14 +200,14 @@ void Engine::set_instances(std::uint32_t count) {
 
 void Engine::decide(const Attributes& attributes, Instant now, std::optional<std::uint64_t> cost,
                     Done done) {
-  auto pending = PendingPool::take();
+  const PolicyPtr& in_force = of_this_thread(*this, current_);
+  WEIR_CHECK(in_force != nullptr, "install() comes before decide()");
+  auto pending = PendingPool::take(in_force);
   pending->done = std::move(done);
   pending->now = now;
   pending->attributes = &attributes;
   Decision& decision = pending->decision;
   decision.at = now;
-  decision.policy = current();
-  WEIR_CHECK(decision.policy != nullptr, "install() comes before decide()");
   const CompiledPolicy& policy = *decision.policy;
   RequestView request(attributes, policy.policy().paths);
   if (!policy.policy().enabled || policy.is_exempt(request)) {
@@ -264,10 +296,9 @@ Result<bool> Engine::take(std::string_view name, const std::vector<std::string>&
     done(std::move(decision));
     return true;
   }
-  auto pending = PendingPool::take();
+  auto pending = PendingPool::take(policy);
   pending->done = std::move(done);
   pending->now = now;
-  pending->decision.policy = policy;
   pending->decision.keys = found->keys.front();
   Met met;
   met.limit = found->limit;

@@ -4,8 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
 #include <limits>
+#include <memory>
+#include <optional>
+#include <thread>
 
+#include "engine/compiled_policy.h"
 #include "engine/test_engine.h"
 
 namespace weir::engine {
@@ -337,6 +342,37 @@ TEST_F(EngineTest, ADecisionKeepsThePolicyItWasMadeUnder) {
   install({limit("new", bucket(2))});
   EXPECT_EQ(decision.limits[0].name, "old");
   EXPECT_EQ(decision.key_of(decision.limits[0]), "2:ip,11:203.0.113.5,");
+}
+
+TEST_F(EngineTest, AThreadLetsGoOfThePolicyBeforeWhenItAsksAgain) {
+  install({limit("old", bucket(2), {"ip"})});
+  const std::weak_ptr<const CompiledPolicy> old = engine_.current();
+  allowed({{"ip", "203.0.113.5"}});
+  std::promise<void> decided;
+  std::promise<void> installed;
+  std::promise<void> asked_again;
+  std::thread other([&] {
+    allowed({{"ip", "203.0.113.5"}});
+    decided.set_value();
+    installed.get_future().wait();
+    EXPECT_FALSE(old.expired());  // by this thread alone
+    EXPECT_EQ(engine_.current()->policy().limits[0].name, "new");
+    asked_again.set_value();
+  });
+  decided.get_future().wait();
+  install({limit("new", bucket(2))});
+  installed.set_value();
+  asked_again.get_future().wait();
+  EXPECT_TRUE(old.expired());
+  other.join();
+}
+
+TEST_F(EngineTest, AnEngineAtTheAddressOfAnotherHasNoneOfItsPolicy) {
+  std::optional<Engine> engine(store_);
+  ASSERT_TRUE(engine->install(policy_of({limit("a", bucket(2))})));
+  EXPECT_NE(engine->current(), nullptr);
+  engine.emplace(store_);
+  EXPECT_EQ(engine->current(), nullptr);
 }
 
 TEST_F(EngineTest, ARequestThatMeetsMoreCountersThanOneChargeTakesIsRefused) {

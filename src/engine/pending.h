@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/at_rest.h"
@@ -42,8 +44,11 @@ struct Pending {
   Engine::Done done;
   const Attributes* attributes = nullptr;  // of the request; null where a limit is asked by name
 
+  // Keeps the policy, for PendingPool to look at.
   void clear() {
+    auto policy = std::move(decision.policy);
     decision.clear();
+    decision.policy = std::move(policy);
     candidates.clear();
     met.clear();
     charges.clear();
@@ -53,7 +58,32 @@ struct Pending {
   }
 };
 
-using PendingPool = AtRest<Pending>;
+// Those at rest hold the policy in force, so that a decision counts no share of it; those of the
+// one before are let go of once their thread decides by the next.
+class PendingPool {
+ public:
+  using Policy = std::shared_ptr<const CompiledPolicy>;
+
+  static std::unique_ptr<Pending> take(const Policy& policy) {
+    hold(policy.get());
+    auto pending = AtRest<Pending>::take();
+    if (pending->decision.policy != policy) pending->decision.policy = policy;
+    return pending;
+  }
+  static void give(std::unique_ptr<Pending> pending) {
+    if (pending->decision.policy.get() != held_) pending->decision.policy = nullptr;
+    AtRest<Pending>::give(std::move(pending));
+  }
+  // From now on this thread's hold no other policy.
+  static void hold(const CompiledPolicy* policy) {
+    if (held_ == policy) return;
+    AtRest<Pending>::free_all();
+    held_ = policy;
+  }
+
+ private:
+  static inline thread_local const CompiledPolicy* held_ = nullptr;
+};
 
 // Whether a counter needs no store.
 inline bool is_unlimited(const Counter& counter) {
