@@ -76,6 +76,37 @@ TEST_F(HttpServer, AnswersPipelinedRequestsInOrder) {
   }
 }
 
+// A head that is the one before is not parsed again: what follows it must be read all the same.
+TEST_F(HttpServer, AnswersTheSameHeadAgainWithWhatCameWithItThisTime) {
+  RawClient& client = start();
+  const std::string head = "POST /b HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\n";
+  const std::string chunked = "POST /c HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const std::string other = "POST /b HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\n";
+  const std::string longer =
+      "GET /l HTTP/1.1\r\nHost: h\r\nX: " + std::string(600, 'x') + "\r\n\r\n";
+  client.send(head + "one" + head + "two" + other + "four" + head + "six" + longer + longer);
+  client.send(chunked + "1\r\na\r\n0\r\n\r\n" + chunked + "2\r\nbc\r\n0\r\n\r\n");
+  for (const char* answer :
+       {"/b? one", "/b? two", "/b? four", "/b? six", "GET /l? ", "GET /l? ", "/c? a", "/c? bc"}) {
+    EXPECT_NE(client.read_response().find(answer), std::string::npos) << answer;
+  }
+}
+
+TEST_F(HttpServer, AnswersTheSameHeadAgainHoweverItIsCut) {
+  RawClient& client = start();
+  const std::string request = "POST /b HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc";
+  client.send(request);
+  EXPECT_NE(client.read_response().find("/b? abc"), std::string::npos);
+  for (std::size_t cut = 1; cut < request.size(); ++cut) {
+    client.send(request.substr(0, cut));
+    client.send(request.substr(cut) + request);
+    EXPECT_NE(client.read_response().find("/b? abc"), std::string::npos) << cut;
+    EXPECT_NE(client.read_response().find("/b? abc"), std::string::npos) << cut;
+  }
+  client.send("POST /b HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\rbc");
+  EXPECT_NE(client.read_response().find(" 400 "), std::string::npos);
+}
+
 TEST_F(HttpServer, ReadsARequestThatArrivesByteByByte) {
   RawClient& client = start();
   for (const char c : std::string_view("POST /slow HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: "

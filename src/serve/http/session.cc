@@ -1,6 +1,7 @@
 #include "serve/http/session.h"
 
 #include "base/at_rest.h"
+#include "base/decimal.h"
 #include "base/seconds.h"
 #include "net/write_out.h"
 #include "serve/http/problem.h"
@@ -12,11 +13,12 @@ namespace {
 
 constexpr int kReadsPerTurn = 8;             // then others get theirs
 constexpr std::size_t kMaxKeptBytes = 4096;  // of an answer's memory, for the next
+constexpr std::size_t kMaxKeptHead = 512;    // longer ones are parsed each time
 constexpr Duration kLingerTime = std::chrono::seconds(2);
 constexpr Duration kDrainGrace = std::chrono::seconds(1);
 
-// Status, date and type. WHY kept: most answers of a second have the same ones as the answer
-// before.
+// Status, date, type, and the name of the length. WHY kept: most answers of a second have the same
+// ones as the answer before.
 void append_first_lines(std::string& out, const Response& response,
                         const std::optional<Instant>& at) {
   struct Lines {
@@ -34,6 +36,7 @@ void append_first_lines(std::string& out, const Response& response,
     http1::append_status_line(known.text, response.status);
     if (second) http1::append_date_header(known.text, *second);
     http1::append_parsed_header(known.text, "Content-Type", response.content_type);
+    known.text += "Content-Length: ";
   }
   out += known.text;
 }
@@ -128,8 +131,22 @@ void Session::read_clock() {
   if (options_.clock != nullptr) at_ = options_.clock->now();
 }
 
+// The head at the front; not looked at again where it is the one before.
+http1::Progress Session::parse(std::string_view data) {
+  if (!known_head_.empty()) {
+    if (data.starts_with(known_head_)) return http1::Progress::kComplete;
+    known_head_.clear();
+    parser_.reset();
+  }
+  const http1::Progress progress = parser_.parse(data);
+  if (progress == http1::Progress::kComplete && parser_.consumed() <= kMaxKeptHead) {
+    known_head_ = data.substr(0, parser_.consumed());
+  }
+  return progress;
+}
+
 std::size_t Session::consume_request(std::string_view data) {
-  switch (parser_.parse(data)) {
+  switch (parse(data)) {
     case http1::Progress::kNeedMore:
       return 0;
     case http1::Progress::kError:
@@ -143,7 +160,7 @@ std::size_t Session::consume_request(std::string_view data) {
   const std::size_t used = consume_body(data, parser_.consumed(), body);
   if (used == 0) return 0;
   ask(parser_.head(), body);
-  parser_.reset();
+  if (known_head_.empty()) parser_.reset();
   chunks_.reset();
   body_.clear();
   body_used_ = 0;
@@ -233,7 +250,11 @@ void Session::on_answer() {
 
 void Session::append_response(const Response& response, bool head_only) {
   append_first_lines(out_, response, at_);
-  http1::append_number_header(out_, "Content-Length", response.body.size());
+  char length[kMaxDecimalDigits + 2];
+  char* const end = write_decimal(length, response.body.size());
+  end[0] = '\r';
+  end[1] = '\n';
+  out_.append(length, end + 2);
   if (closing_) {
     http1::append_parsed_header(out_, "Connection", "close");
   } else if (client_is_1_0_) {  // to which a connection that stays is news

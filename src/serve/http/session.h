@@ -1,7 +1,8 @@
 // Session: one connection of the small HTTP server.
 //
 // An idle connection holds no buffer: bytes are read into one that all connections of a thread
-// share, and only an unfinished request is kept.
+// share, and only an unfinished request is kept. So is the head of the last one, if it is short:
+// programs send the same again, and what was found in it then holds.
 //
 // THREADS: its loop's. Owns itself: ends by a post to the loop.
 
@@ -38,6 +39,7 @@ class Session final : public net::Session, private net::Stream::Owner {
   void feed(std::string_view arrived);
   std::size_t consume(std::string_view data);
   std::size_t consume_request(std::string_view data);
+  http1::Progress parse(std::string_view data);
   std::size_t consume_body(std::string_view data, std::size_t head_size, std::string_view& body);
   std::size_t consume_chunked(std::string_view data, std::size_t head_size, std::string_view& body);
   void allow_body(const http1::RequestHead& head, bool body_begun);
@@ -61,7 +63,7 @@ class Session final : public net::Session, private net::Stream::Owner {
   void end();
   void destroy();
 
-  bool idle() const { return pending_.empty() && !parser_.begun(); }
+  bool idle() const { return pending_.empty() && (!known_head_.empty() || !parser_.begun()); }
 
   net::Loop& loop_;
   net::SessionSet& sessions_;
@@ -73,6 +75,7 @@ class Session final : public net::Session, private net::Stream::Owner {
 
   http1::RequestParser parser_;
   http1::ChunkedDecoder chunks_;
+  std::string known_head_;              // of the request before, while parser_ still tells it
   std::string pending_;                 // the unfinished request
   std::string body_;                    // of a chunked request, decoded
   std::size_t body_used_ = 0;           // bytes of the chunked body that are decoded
