@@ -38,10 +38,10 @@ void Parking::wait_until(std::chrono::steady_clock::time_point deadline) {
 
 void Clock::park(Parking& parking, std::int64_t until_ns) const {
   // A day at a time: no sum of instants can overflow, and the caller looks at its clock again.
-  constexpr std::int64_t kDay = 86'400'000'000'000;
+  constexpr std::int64_t kDayNs = 86'400 * kNsPerSecond;
   const std::int64_t now = steady_ns();
   if (until_ns <= now) return;
-  const std::int64_t wait_ns = until_ns - kDay > now ? kDay : until_ns - now;
+  const std::int64_t wait_ns = until_ns - kDayNs > now ? kDayNs : until_ns - now;
   const std::chrono::steady_clock::time_point machine_now{Duration(read_ns(CLOCK_MONOTONIC))};
   parking.wait_until(machine_now + Duration(wait_ns));
 }

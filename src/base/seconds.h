@@ -1,4 +1,5 @@
-// Between nanoseconds, in which weir counts, and the whole seconds that protocols speak of.
+// Between nanoseconds, in which weir counts, and the units that others speak of: whole seconds in
+// protocols, microseconds on Redis.
 //
 // THREADS: pure functions.
 
@@ -10,6 +11,8 @@
 
 namespace weir {
 
+inline constexpr std::int64_t kNsPerUs = 1'000;
+inline constexpr std::int64_t kNsPerMs = 1'000'000;
 inline constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 
 // Whole seconds, rounded up. REQUIRES: not negative.

@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "base/keyed_hash.h"
+#include "base/seconds.h"
 #include "policy/policy.h"
 #include "weir/time.h"
 
@@ -88,7 +89,7 @@ class DeniedKeys {
 
   // How a thread goes about the refusals of the running second.
   struct Pace {
-    static constexpr std::int64_t kPeriodNs = 1'000'000'000;
+    static constexpr std::int64_t kPeriodNs = kNsPerSecond;
 
     std::int64_t until_ns = 0;
     std::int64_t skip = 0;   // refusals that are passed over before the next; negative: none

@@ -10,14 +10,16 @@
 #include <cstdint>
 #include <limits>
 
+#include "base/seconds.h"
+
 namespace weir::engine {
 
 // From a tenth of a second to a day.
-inline constexpr std::int64_t kMs = 1'000'000;
 inline constexpr std::array<std::int64_t, 14> kWaitBoundsNs = {
-    100 * kMs,     250 * kMs,       500 * kMs,        1'000 * kMs,     2'500 * kMs,
-    5'000 * kMs,   10'000 * kMs,    30'000 * kMs,     60'000 * kMs,    300'000 * kMs,
-    900'000 * kMs, 3'600'000 * kMs, 21'600'000 * kMs, 86'400'000 * kMs};
+    100 * kNsPerMs,        250 * kNsPerMs,       500 * kNsPerMs,     1 * kNsPerSecond,
+    2'500 * kNsPerMs,      5 * kNsPerSecond,     10 * kNsPerSecond,  30 * kNsPerSecond,
+    60 * kNsPerSecond,     300 * kNsPerSecond,   900 * kNsPerSecond, 3'600 * kNsPerSecond,
+    21'600 * kNsPerSecond, 86'400 * kNsPerSecond};
 
 // Of the waits with the same highest bit: the next bound, and how many bounds all of them are
 // above. Each bound is twice the one before it, at least, so that between a power of two and the

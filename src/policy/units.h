@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/seconds.h"
+
 namespace weir::policy {
 
 struct Unit {
@@ -16,8 +18,8 @@ struct Unit {
   std::uint64_t size;  // in ns, or in bytes
 };
 
-inline constexpr std::uint64_t kMicrosecond = 1'000;
-inline constexpr std::uint64_t kSecond = 1'000'000'000;
+inline constexpr std::uint64_t kMicrosecond = kNsPerUs;
+inline constexpr std::uint64_t kSecond = kNsPerSecond;
 inline constexpr std::uint64_t kDay = 86'400 * kSecond;
 
 // From long to short: the order in which a compound writes them.

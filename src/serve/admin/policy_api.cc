@@ -23,8 +23,6 @@ namespace {
 
 using Verb = Change::Verb;
 
-constexpr std::int64_t kNsPerMs = 1'000'000;
-
 // One call on its way.
 struct Call {
   const ApiServices& services;

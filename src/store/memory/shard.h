@@ -28,6 +28,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/seconds.h"
 #include "base/siphash.h"
 #include "limit/state.h"
 #include "store/memory/call_log.h"
@@ -149,7 +150,7 @@ class alignas(64) Shard {
   static constexpr std::size_t kChunk = 32;
   static constexpr std::size_t kNeighbours = 16;
   static constexpr std::size_t kRecentRules = 16;
-  static constexpr std::int64_t kPatienceNs = 1'000'000'000;
+  static constexpr std::int64_t kPatienceNs = kNsPerSecond;
 
   // A cell of the table: the low half of the fingerprint's low word, and slot + 1 (0: empty). The
   // former also says where the cell wants to stand, so that moving cells touches no entry.

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "base/seconds.h"
 #include "base/wide.h"
 #include "wire/resp/writer.h"
 
@@ -12,7 +13,6 @@ namespace weir::store::redis {
 namespace {
 
 constexpr std::uint64_t kExact = std::uint64_t{1} << 53;  // below it doubles are whole numbers
-constexpr std::int64_t kNsPerUs = 1000;
 
 constexpr std::string_view kKindNames[] = {"bucket", "counter", "window", "log"};
 

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "base/seconds.h"
 #include "net/steady_time.h"
 #include "store/redis/correction_call.h"
 #include "store/redis/key_name.h"
@@ -23,7 +24,6 @@ using redis::Item;
 
 namespace {
 
-constexpr std::int64_t kNsPerUs = 1000;
 constexpr std::int64_t kMaxInstances = 100'000;
 constexpr Duration kBeatEvery = std::chrono::seconds(3);
 constexpr Duration kFirstBeats = std::chrono::milliseconds(200);  // until the store has answered
