@@ -4,9 +4,11 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace weir {
 
@@ -39,6 +41,14 @@ constexpr int hex_value(char c) {
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
   if (c >= 'A' && c <= 'F') return c - 'A' + 10;
   return -1;
+}
+
+// The byte that the two digits at text[at] stand for; -1 where there are not two.
+constexpr int hex_byte(std::string_view text, std::size_t at) {
+  if (at + 2 > text.size()) return -1;
+  const int high = hex_value(text[at]);
+  const int low = hex_value(text[at + 1]);
+  return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 
 }  // namespace weir

@@ -75,12 +75,11 @@ Result<bool> append_unescaped(std::string_view path, bool keep_encoded_slash, st
       }
       continue;
     }
-    const int high = i + 2 < path.size() ? hex_value(path[i + 1]) : -1;
-    const int low = i + 2 < path.size() ? hex_value(path[i + 2]) : -1;
-    if (high < 0 || low < 0) {
+    const int decoded = hex_byte(path, i + 1);
+    if (decoded < 0) {
       return invalid("path holds a % without two hexadecimal digits after it; send %25 for a %");
     }
-    const char byte = static_cast<char>(high * 16 + low);
+    const char byte = static_cast<char>(decoded);
     if (byte == '/' && !keep_encoded_slash) {
       return invalid("path holds %2F, which this gateway refuses (paths.encoded_slash)");
     }

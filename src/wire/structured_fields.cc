@@ -237,7 +237,7 @@ bool Parser::display_string(Value& out) {
       continue;
     }
     if (rest_.size() < 2 || !is_lower_hex(rest_[0]) || !is_lower_hex(rest_[1])) return false;
-    out.text.push_back(static_cast<char>(hex_value(rest_[0]) << 4 | hex_value(rest_[1])));
+    out.text.push_back(static_cast<char>(hex_byte(rest_, 0)));
     rest_.remove_prefix(2);
   }
   return false;

@@ -25,6 +25,7 @@ std::optional<Number> whole_number(std::string_view text, Number max) {
   return static_cast<Number>(value);
 }
 
+// Where a '%' is not followed by two digits: none. A '+' is a plus, unlike in a form.
 std::optional<std::string> percent_decoded(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -32,11 +33,9 @@ std::optional<std::string> percent_decoded(std::string_view text) {
       out += text[i];
       continue;
     }
-    if (i + 2 >= text.size()) return std::nullopt;
-    const int high = hex_value(text[i + 1]);
-    const int low = hex_value(text[i + 2]);
-    if (high < 0 || low < 0) return std::nullopt;
-    out += static_cast<char>(high * 16 + low);
+    const int byte = hex_byte(text, i + 1);
+    if (byte < 0) return std::nullopt;
+    out += static_cast<char>(byte);
     i += 2;
   }
   return out;

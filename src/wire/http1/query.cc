@@ -1,7 +1,6 @@
 #include "wire/http1/query.h"
 
 #include "base/hex.h"
-#include "wire/http1/characters.h"
 
 namespace weir::http1 {
 
@@ -10,10 +9,11 @@ namespace {
 // Takes one byte, decoded, off the front. REQUIRES: !text.empty().
 char next_decoded(std::string_view& text) {
   const char c = text.front();
-  if (c == '%' && text.size() >= 3 && is(text[1], kHexDigit) && is(text[2], kHexDigit)) {
-    const int value = hex_value(text[1]) << 4 | hex_value(text[2]);
-    text.remove_prefix(3);
-    return static_cast<char>(value);
+  if (c == '%') {
+    if (const int byte = hex_byte(text, 1); byte >= 0) {
+      text.remove_prefix(3);
+      return static_cast<char>(byte);
+    }
   }
   text.remove_prefix(1);
   return c == '+' ? ' ' : c;

@@ -3,26 +3,17 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/hex.h"
+#include "base/letters.h"
+
 namespace weir::resp {
 namespace {
 
 constexpr std::size_t kUsualArguments = 16;
 constexpr std::size_t kMaxNumber = 20;  // digits of a length or count, and a sign
 
-bool equals_ignoring_case(std::string_view text, std::string_view upper) {
-  return std::equal(text.begin(), text.end(), upper.begin(), upper.end(),
-                    [](char a, char b) { return (a >= 'a' && a <= 'z' ? a - 'a' + 'A' : a) == b; });
-}
-
 bool is_blank(char c) {
   return c == ' ' || c == '\t';
-}
-
-int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
 }
 
 char escaped(char c) {
@@ -44,12 +35,10 @@ char escaped(char c) {
 
 // The byte that the escape at line[i] (after its backslash) stands for; moves i past it.
 char take_escape(std::string_view line, std::size_t& i) {
-  if (line[i] == 'x' && i + 2 < line.size()) {
-    const int high = hex_value(line[i + 1]);
-    const int low = hex_value(line[i + 2]);
-    if (high >= 0 && low >= 0) {
+  if (line[i] == 'x') {
+    if (const int byte = hex_byte(line, i + 1); byte >= 0) {
       i += 3;
-      return static_cast<char>(high * 16 + low);
+      return static_cast<char>(byte);
     }
   }
   return escaped(line[i++]);
@@ -243,7 +232,7 @@ bool CommandParser::take_inline(std::string_view data) {
   position_ = end + 1;
   complete(words_);
   if (arguments_.empty()) return false;
-  if (equals_ignoring_case(arguments_[0], "POST") || equals_ignoring_case(arguments_[0], "HOST:") ||
+  if (equals_ignore_case(arguments_[0], "POST") || equals_ignore_case(arguments_[0], "HOST:") ||
       arguments_.back().starts_with("HTTP/1.")) {
     return fail("this is HTTP, and the port speaks RESP");
   }
