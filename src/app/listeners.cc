@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/listen_options.h"
+#include "base/counted.h"
 #include "base/log.h"
 #include "engine/compiled_policy.h"
 #include "engine/request_counters.h"
@@ -68,9 +69,7 @@ constexpr std::array<Section, 5> kSections{{
 std::string describe_upstreams(const policy::Gateway& gateway) {
   const std::string text = describe(gateway.upstream);
   if (gateway.routes.empty()) return text;
-  const std::size_t count = gateway.routes.size();
-  const std::string routes = std::to_string(count) + (count == 1 ? " route" : " routes");
-  return routes + (text.empty() ? "" : ", else " + text);
+  return counted(gateway.routes.size(), "route") + (text.empty() ? "" : ", else " + text);
 }
 
 }  // namespace

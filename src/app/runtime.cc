@@ -6,6 +6,7 @@
 #include "app/test_clock.h"
 #include "app/tokens.h"
 #include "app/version.h"
+#include "base/counted.h"
 #include "base/log.h"
 #include "engine/compiled_policy.h"
 
@@ -171,10 +172,10 @@ void Runtime::add_gauges() {
 void Runtime::print_start() const {
   const auto current = engine_->current();
   const policy::Policy& policy = current->policy();
-  std::printf("%s: policy %s, %zu limits%s; %s; %zu loops\n", version_line().c_str(),
-              policy.file.c_str(), policy.limits.size(),
+  std::printf("%s: policy %s, %s%s; %s; %s\n", version_line().c_str(), policy.file.c_str(),
+              counted(policy.limits.size(), "limit").c_str(),
               policy.enabled ? "" : " (enabled: false, nothing is limited)", store_line_.c_str(),
-              loops_.size());
+              counted(loops_.size(), "loop").c_str());
   listeners_->print(policy);
   std::printf("ready\n");
   std::fflush(stdout);

@@ -8,6 +8,7 @@
 #include "app/listen_options.h"
 #include "app/store.h"
 #include "app/tokens.h"
+#include "base/counted.h"
 #include "engine/compiled_policy.h"
 #include "engine/explain.h"
 #include "engine/matcher.h"
@@ -71,7 +72,7 @@ int validate_file(const std::string& file, const std::string& request) {
     std::fprintf(stderr, "%s: %s\n", file.c_str(), stored.error().message.c_str());
     return kExitUsage;
   }
-  std::printf("%s: right, %zu limits\n", file.c_str(), limits);
+  std::printf("%s: right, %s\n", file.c_str(), counted(limits, "limit").c_str());
   if (request.empty()) return kExitOk;
   engine::SentAttributes attributes;
   const auto read = engine::read_request(request, (*compiled)->policy(), attributes);

@@ -1,5 +1,6 @@
 #include "engine/by_name.h"
 
+#include "base/counted.h"
 #include "engine/ban_book.h"
 #include "engine/engine.h"
 
@@ -48,9 +49,9 @@ Result<NamedKey> find_key(const CompiledPolicy& policy, std::string_view name,
   const std::size_t wanted = limit->written().key.size();
   NamedKey named{limit, &policy, limit->key().read_values(values)};
   if (values.size() != wanted || named.keys.empty()) {
-    return Error{ErrorCode::kInvalid, "the key of this limit has " + std::to_string(wanted) +
-                                          (wanted == 1 ? " value" : " values") +
-                                          ", an address where it counts one"};
+    return Error{ErrorCode::kInvalid, "the key of this limit has " + counted(wanted, "value") +
+                                          ", an address where it counts one; a value stands "
+                                          "alone, without its attribute's name"};
   }
   return named;
 }

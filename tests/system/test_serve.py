@@ -55,7 +55,7 @@ class Serve(harness.SystemTest):
 
     def test_says_one_line_for_each_listener_and_the_policy_in_force(self):
         weir = self.serve(self.policy())
-        for text in ("1 limits", "in the memory of this process",
+        for text in ("1 limit;", "in the memory of this process",
                      f"gateway: http://127.0.0.1:{self.ports['listen']} -> "
                      f"http://127.0.0.1:{self.ports['upstream']}",
                      f"api: http://127.0.0.1:{self.ports['api']}/v1/check",
