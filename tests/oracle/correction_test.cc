@@ -11,6 +11,7 @@
 #include "limit/rule.h"
 #include "oracle/generate.h"
 #include "oracle/oracle.h"
+#include "oracle/words.h"
 #include "scenario/targets.h"
 #include "store/memory/memory_store.h"
 
@@ -82,17 +83,7 @@ TEST_P(Corrections, LeaveTheFunctionAndTheStoreAsTheyLeaveTheOracle) {
   }
 }
 
-std::string algorithm_name(const ::testing::TestParamInfo<Algorithm>& tested) {
-  constexpr std::array<const char*, 6> kNames = {"TokenBucket", "LeakyBucket",    "FixedWindow",
-                                                 "SlidingLog",  "SlidingCounter", "Concurrency"};
-  return kNames[static_cast<std::size_t>(tested.param)];
-}
-
-INSTANTIATE_TEST_SUITE_P(Algorithms, Corrections,
-                         ::testing::Values(Algorithm::kTokenBucket, Algorithm::kLeakyBucket,
-                                           Algorithm::kFixedWindow, Algorithm::kSlidingLog,
-                                           Algorithm::kSlidingCounter, Algorithm::kConcurrency),
-                         algorithm_name);
+INSTANTIATE_TEST_SUITE_P(Algorithms, Corrections, every_algorithm(), algorithm_name);
 
 }  // namespace
 }  // namespace weir::oracle

@@ -136,11 +136,7 @@ TEST_P(LibraryProperties, FourThreadsAreAdmittedWhatTheOracleAdmits) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Algorithms, LibraryProperties,
-                         ::testing::Values(Algorithm::kTokenBucket, Algorithm::kLeakyBucket,
-                                           Algorithm::kFixedWindow, Algorithm::kSlidingLog,
-                                           Algorithm::kSlidingCounter, Algorithm::kConcurrency),
-                         algorithm_name);
+INSTANTIATE_TEST_SUITE_P(Algorithms, LibraryProperties, every_algorithm(), algorithm_name);
 
 }  // namespace
 }  // namespace weir::oracle

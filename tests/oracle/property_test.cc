@@ -261,11 +261,7 @@ TEST_P(Properties, WhatFourThreadsWereAdmittedTheOracleAdmits) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Algorithms, Properties,
-                         ::testing::Values(Algorithm::kTokenBucket, Algorithm::kLeakyBucket,
-                                           Algorithm::kFixedWindow, Algorithm::kSlidingLog,
-                                           Algorithm::kSlidingCounter, Algorithm::kConcurrency),
-                         algorithm_name);
+INSTANTIATE_TEST_SUITE_P(Algorithms, Properties, every_algorithm(), algorithm_name);
 
 // The same trace from one thread must give the whole inflow: nothing is denied falsely.
 TEST(TokenBucketProperty, SaturatedForAnHourItAdmitsBurstAndRateTimesTime) {

@@ -35,4 +35,11 @@ inline std::string algorithm_name(const ::testing::TestParamInfo<Algorithm>& tes
   return kNames[static_cast<std::size_t>(tested.param)];
 }
 
+// All that decide by numbers.
+inline auto every_algorithm() {
+  return ::testing::Values(Algorithm::kTokenBucket, Algorithm::kLeakyBucket,
+                           Algorithm::kFixedWindow, Algorithm::kSlidingLog,
+                           Algorithm::kSlidingCounter, Algorithm::kConcurrency);
+}
+
 }  // namespace weir::oracle

@@ -5,10 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
+#include <string>
 #include <tuple>
 
 #include "limit/rule.h"
@@ -16,6 +13,7 @@
 #include "oracle/oracle.h"
 #include "redis/fleet.h"
 #include "redis/runner.h"
+#include "scenario/corpus.h"
 #include "store/redis/redis_store.h"
 #include "support/redis_server.h"
 
@@ -61,15 +59,6 @@ std::string to_string(Where where) {
   return where == Where::kServer ? "OnAServer" : "OnACluster";
 }
 
-std::vector<std::string> corpus() {
-  std::vector<std::string> names;
-  for (const auto& file : std::filesystem::directory_iterator(WEIR_SCENARIOS)) {
-    if (file.path().extension() == ".scenario") names.push_back(file.path().stem());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
 bool tells_nanoseconds(Duration d) {
   return d.count() % 1000 != 0;
 }
@@ -101,14 +90,10 @@ class Corpus : public testing::TestWithParam<std::tuple<Where, std::string>> {};
 
 TEST_P(Corpus, HoldsForRedis) {
   const auto& [where, name] = GetParam();
-  std::ifstream file(std::string(WEIR_SCENARIOS) + "/" + name + ".scenario");
-  std::stringstream text;
-  text << file.rdbuf();
-  const auto scenario = scenario::parse(text.str());
-  ASSERT_TRUE(scenario.has_value());
-  if (const std::string reason = unfit(*scenario); !reason.empty()) GTEST_SKIP() << reason;
+  const scenario::Scenario scenario = scenario::load(name);
+  if (const std::string reason = unfit(scenario); !reason.empty()) GTEST_SKIP() << reason;
   RedisTarget target(runner_on(where), name + ".");
-  for (const std::string& failure : scenario::run(*scenario, target)) {
+  for (const std::string& failure : scenario::run(scenario, target)) {
     ADD_FAILURE() << name << ".scenario: " << failure;
   }
 }
@@ -191,7 +176,7 @@ TEST_P(RandomTraces, AreAnsweredAsByTheOracle) {
 
 INSTANTIATE_TEST_SUITE_P(All, Corpus,
                          testing::Combine(testing::Values(Where::kServer, Where::kCluster),
-                                          testing::ValuesIn(corpus())),
+                                          testing::ValuesIn(scenario::corpus())),
                          [](const auto& tested) {
                            return to_string(std::get<0>(tested.param)) + "_" +
                                   std::get<1>(tested.param);

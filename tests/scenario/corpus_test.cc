@@ -2,12 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
+#include <string>
 
 #include "oracle/oracle.h"
+#include "scenario/corpus.h"
 #include "scenario/engine_target.h"
 #include "scenario/run.h"
 #include "scenario/targets.h"
@@ -15,26 +13,6 @@
 
 namespace weir::scenario {
 namespace {
-
-std::vector<std::string> corpus() {
-  std::vector<std::string> names;
-  for (const auto& file : std::filesystem::directory_iterator(WEIR_SCENARIOS)) {
-    if (file.path().extension() == ".scenario") names.push_back(file.path().stem());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-Scenario load(const std::string& name) {
-  std::ifstream file(std::string(WEIR_SCENARIOS) + "/" + name + ".scenario");
-  std::stringstream text;
-  text << file.rdbuf();
-  auto scenario = parse(text.str());
-  EXPECT_TRUE(scenario.has_value()) << name << ": " << scenario.error().message;
-  if (!scenario) return {};
-  EXPECT_FALSE(scenario->steps.empty()) << name << " asks nothing";
-  return *std::move(scenario);
-}
 
 class Corpus : public ::testing::TestWithParam<std::string> {
  protected:

@@ -41,11 +41,7 @@ class Counter {
     std::string old_value;
     std::string new_value;
     for (int attempt = 0; attempt < 3; ++attempt) {
-      std::string call;
-      charge_script().append_eval(call, 4 + CounterRule::kArguments);
-      append_key(call);
-      resp::append_argument(call, now_us);
-      resp::append_argument(call, "");
+      std::string call = begun(charge_script(), now_us, std::nullopt);
       CounterRule::Request request;
       request.cost = cost;
       request.now_us = now_us;
@@ -74,7 +70,8 @@ class Counter {
   Outcome charge_lean(std::uint64_t cost, std::int64_t now_us) {
     std::string call;
     bucket_script().append_eval(call, 3 + CounterRule::kLeanArguments);
-    append_key(call);
+    resp::append_argument(call, "1");
+    resp::append_argument(call, key_);
     rule_.append_lean(call, cost);
     resp::append_argument(call, now_us);
     const resp::Reply reply = client_.send(call);
@@ -87,21 +84,11 @@ class Counter {
     EXPECT_EQ(correct(Change::kGiveBack, cost, now_us, at).outcome, Correction::Outcome::kMade);
   }
 
-  // `once`: a name and until when.
+  using Once = std::optional<std::pair<std::string, std::int64_t>>;  // a name and until when
+
   Correction correct(Change change, std::uint64_t cost, std::int64_t now_us,
-                     std::optional<std::int64_t> at,
-                     std::optional<std::pair<std::string, std::int64_t>> once = std::nullopt) {
-    std::string call;
-    correct_script().append_eval(call, (once ? 5 : 4) + CounterRule::kArguments);
-    resp::append_argument(call, once ? "2" : "1");
-    resp::append_argument(call, key_);
-    if (once) resp::append_argument(call, once->first);
-    resp::append_argument(call, now_us);
-    if (once) {
-      resp::append_argument(call, once->second);
-    } else {
-      resp::append_argument(call, "");
-    }
+                     std::optional<std::int64_t> at, const Once& once = std::nullopt) {
+    std::string call = begun(correct_script(), now_us, once);
     CounterRule::Request request;
     request.cost = cost;
     request.now_us = now_us;
@@ -122,9 +109,21 @@ class Counter {
   }
 
  private:
-  void append_key(std::string& call) const {
-    resp::append_argument(call, "1");
+  // A call up to where the counter's own arguments begin: the keys, the time, how long `once`
+  // holds.
+  std::string begun(const Script& script, std::int64_t now_us, const Once& once) const {
+    std::string call;
+    script.append_eval(call, (once ? 5 : 4) + CounterRule::kArguments);
+    resp::append_argument(call, once ? "2" : "1");
     resp::append_argument(call, key_);
+    if (once) resp::append_argument(call, once->first);
+    resp::append_argument(call, now_us);
+    if (once) {
+      resp::append_argument(call, once->second);
+    } else {
+      resp::append_argument(call, "");
+    }
+    return call;
   }
 
   support::RedisClient& client_;
