@@ -2,8 +2,8 @@
 //
 // WHY beside FixedText: that one looks at its room for every piece and keeps its size in memory,
 // which is most of the work where an answer has sixty pieces of a dozen bytes. Here a literal is a
-// few moves. So the owner must know the most that can come, and have kRoomBehind bytes more: numbers
-// are stored in words, whose bytes behind the last digit mean nothing.
+// few moves. So the owner must know the most that can come, and have kRoomBehind bytes more:
+// numbers are stored in words, whose bytes behind the last digit mean nothing.
 //
 // THREADS: plain values.
 
@@ -67,9 +67,7 @@ class TextCursor {
   }
   // At most kMaxDecimalDigits bytes.
   void add_number(std::uint64_t value) {
-    if (value < 10) {
-      *at_++ = static_cast<char>('0' + value);
-    } else if (value < kEight) {
+    if (value < kEight) {
       add_leading(value);
     } else if (const std::uint64_t head = value / kEight; head < kEight) {
       add_leading(head);
@@ -98,6 +96,15 @@ class TextCursor {
 
   // A number below 10^8 without the zeros in front.
   void add_leading(std::uint64_t value) {
+    if (value < 10) {
+      *at_++ = static_cast<char>('0' + value);
+      return;
+    }
+    if (value < 100) {
+      std::memcpy(at_, &detail::kDigitPairs[2 * value], 2);
+      at_ += 2;
+      return;
+    }
     const std::uint64_t digits = detail::eight_digits(value);
     const int zeros = std::countr_zero(digits | std::uint64_t{1} << 56) / 8;
     detail::store_little(at_, (digits + detail::kEightZeros) >> zeros * 8);

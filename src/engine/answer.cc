@@ -89,14 +89,19 @@ TextCursor write_state_item(TextCursor out, const Decision& decision, const Limi
   out += '"';
   append_name(out, one.name);
   out += '"';
-  append_integer_parameter(out, "r", verdict.remaining);
+  out += ";r=";
+  out.add_number(std::min(verdict.remaining, kMaxItemInteger));
   if (has_wait(verdict)) {
-    append_integer_parameter(out, "t", wait_seconds(decision, verdict.retry_after));
+    out += ";t=";
+    out.add_number(std::min(wait_seconds(decision, verdict.retry_after), kMaxItemInteger));
     return out;
   }
   const bool grows = verdict.remaining < verdict.quota && verdict.next_after > Duration{0} &&
                      verdict.next_after < Duration(limit::kMaxSpanNs);
-  if (grows) append_integer_parameter(out, "t", ceil_seconds(verdict.next_after));
+  if (grows) {
+    out += ";t=";
+    out.add_number(ceil_seconds(verdict.next_after));  // a span has no more digits than an item
+  }
   return out;
 }
 

@@ -72,13 +72,12 @@ void add_charges(Pending& pending) {
     if (met.refused()) continue;
     for (const Counter& counter : *met.counters) {
       if (is_unlimited(counter)) continue;
-      Charge charge;
+      Charge& charge = pending.charges.emplace_back();
       charge.rule = &counter.rule;
       charge.counter = counter.name;
       charge.key = keys.substr(met.key_begin, met.key_size);
       charge.cost = met.cost;
       charge.shadow = met.limit->shadow();
-      pending.charges.push_back(charge);
     }
     met.count = static_cast<std::uint32_t>(pending.charges.size()) - met.first;
   }

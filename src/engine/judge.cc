@@ -104,10 +104,11 @@ int find_named(const std::vector<LimitDecision>& limits, May may) {
 
 // A definite denial beats a failure; a failure that denies beats one that allows.
 void conclude(Decision& decision) {
-  decision.named = find_named(decision.limits, is_definite_denial);
-  if (decision.named < 0) {
-    decision.named = find_named(decision.limits,
-                                [](const LimitDecision& one) { return !one.verdict.allowed(); });
+  const auto refuses = [](const LimitDecision& one) { return !one.verdict.allowed(); };
+  decision.named = -1;
+  if (std::any_of(decision.limits.begin(), decision.limits.end(), refuses)) {
+    decision.named = find_named(decision.limits, is_definite_denial);
+    if (decision.named < 0) decision.named = find_named(decision.limits, refuses);
   }
   decision.allowed = decision.named < 0;
   if (decision.allowed) {
