@@ -193,6 +193,10 @@ std::shared_ptr<const CompiledPolicy> Engine::current() const {
   return of_this_thread(*this, current_);
 }
 
+const CompiledPolicy& Engine::glance() const {
+  return *of_this_thread(*this, current_);
+}
+
 void Engine::set_instances(std::uint32_t count) {
   if (!current()->policy().store.instances) local_->set_instances(count);
 }

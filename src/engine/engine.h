@@ -113,6 +113,9 @@ class Engine {
 
   // The policy in force; never null after the first install().
   std::shared_ptr<const CompiledPolicy> current() const;
+  // The same without a share in it: good until this thread asks this or another engine for
+  // anything. REQUIRES: install() has succeeded once.
+  const CompiledPolicy& glance() const;
 
   // Told the decision, once: before decide() returns where the store answers at once, else later on
   // the calling thread's loop. WHY a reference: who only reads it leaves its memory to the next.

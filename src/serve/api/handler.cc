@@ -31,14 +31,14 @@ void check_method(const Api& api, const policy::Policy& policy, const http::Requ
 
 void route(const Api& api, const http::AsyncHandler& other, const http::Request& request,
            http::Response& response, http::Done done) {
-  const auto policy = api.engine().current();
+  const policy::Policy& policy = api.engine().glance().policy();
   // Proxies authenticate by their address (identity.trusted_proxies), not by the token.
   if (request.path == "/v1/forward-auth") {
     return forward_auth(api, request, response, std::move(done));
   }
-  if (lacks_token(policy->policy(), request, response)) return done();
+  if (lacks_token(policy, request, response)) return done();
   if (request.path == "/v1/check") {
-    return check_method(api, policy->policy(), request, response, std::move(done));
+    return check_method(api, policy, request, response, std::move(done));
   }
   if (request.path.starts_with(kLimits)) {
     return limit_by_name(api, request.path.substr(kLimits.size()), request, response,
