@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import signal
+import socket
 import subprocess
 import time
 import unittest
@@ -123,6 +125,18 @@ class InEtcd(Fleet):
         alone = self.weir("serve", "-c", etcd.url(), "--last-good", self.folder / "none")
         self.assertEqual(alone.wait(), 2)
         self.assertIn("etcd does not answer", alone.output)
+
+    def test_it_stops_while_an_etcd_that_says_nothing_is_asked(self):
+        self.copy.write_text(self.policy(self.window(10)))
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            weir = self.serve_from(f"etcd://127.0.0.1:{silent.getsockname()[1]}/weir/policy")
+            silent.settimeout(harness.PATIENCE)
+            asked = [silent.accept()[0] for _ in range(2)]  # at first, and again once it serves
+            for one in asked:
+                self.addCleanup(one.close)
+                self.assertTrue(one.recv(1))
+            weir.signal(signal.SIGTERM)
+            self.assertEqual(weir.wait(), 0, weir.output)
 
     def test_etcd_asks_for_a_user(self):
         etcd = Etcd(self)

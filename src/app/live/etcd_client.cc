@@ -43,6 +43,9 @@ EtcdClient::EtcdClient(net::Loop& loop, Options options)
 EtcdClient::~EtcdClient() {
   *alive_ = false;
   if (watch_) watch_->close();
+  for (const auto& call : calls_) {
+    if (const auto exchange = call.lock()) exchange->close();
+  }
 }
 
 std::string EtcdClient::request(const std::string& path, const json::object& body) const {
@@ -76,9 +79,12 @@ void EtcdClient::attempt(std::shared_ptr<Asked> asked) {
   events.on_end = [this, alive = alive_, asked, answer](const std::string& error, int status) {
     if (*alive) take(asked, status, error, *answer);
   };
-  std::make_shared<EtcdExchange>(loop_, store::redis::make_stream(loop_, endpoint(), options_.tls),
-                                 request(asked->path, asked->body), std::move(events))
-      ->start(kPatience);
+  const auto exchange = std::make_shared<EtcdExchange>(
+      loop_, store::redis::make_stream(loop_, endpoint(), options_.tls),
+      request(asked->path, asked->body), std::move(events));
+  std::erase_if(calls_, [](const auto& call) { return call.expired(); });
+  calls_.push_back(exchange);
+  exchange->start(kPatience);
 }
 
 void EtcdClient::take(const std::shared_ptr<Asked>& asked, int status, const std::string& error,

@@ -62,6 +62,8 @@ class EtcdClient {
   std::size_t current_ = 0;  // the endpoint in use
   std::string token_;
   std::shared_ptr<EtcdExchange> watch_;
+  // Under way, each until its time is up. WHY: one holds itself by what it waits for.
+  std::vector<std::weak_ptr<EtcdExchange>> calls_;
   // Callbacks that outlive this see that it is gone.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
