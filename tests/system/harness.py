@@ -35,7 +35,7 @@ SANITIZERS = _sanitizers()
 SLOWER = 8 if "thread" in SANITIZERS else 3 if SANITIZERS else 1  # the program, for being looked at
 LARGER = 3 if SANITIZERS else 1  # what it holds, with what the sanitizer keeps beside it
 PATIENCE = 20.0 * SLOWER  # seconds that any one event may take; these machines stall
-_GIVEN = dict(os.environ)
+_GIVEN = dict(os.environ)  # before a test sets its own
 
 
 _ports_given = set()
@@ -317,4 +317,5 @@ def main():
 
 
 __all__ = ["Answer", "BUILD", "Client", "PATIENCE", "Process", "ROOT", "SANITIZERS", "SLOWER",
-           "SystemTest", "TestClock", "WEIR", "free_port", "get", "is_open", "main", "measures_memory", "signal", "until"]
+           "SystemTest", "TestClock", "WEIR", "free_port", "get", "is_open", "main", "measures_memory",
+           "signal", "until"]

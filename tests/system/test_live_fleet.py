@@ -221,7 +221,8 @@ class InRedis(Fleet):
         self.assertTrue(value["persistent"])
         begin = time.monotonic()
         self.wait_for_quota(20, api2)
-        self.assertLess(time.monotonic() - begin, 5 * harness.SLOWER)  # within a second on a machine that rests
+        # Within a second, on a machine that rests.
+        self.assertLess(time.monotonic() - begin, 5 * harness.SLOWER)
         self.changed("POST", "/v1/bans", {"match": {"user": "mallory"}, "for": "1h"}, admin=admin2)
         harness.until(lambda: not self.check("mallory", api1)["allowed"], "the ban is shared")
         self.changed("DELETE", "/v1/limits/w", admin=admin2)
@@ -229,7 +230,7 @@ class InRedis(Fleet):
         for weir in fleet:
             weir.wait_for("the fleet")
 
-    # Between two looks at the key: both see the same.
+    # In the next two tests the key becomes, between two looks of weir at it, what it was at the first.
 
     def test_a_change_that_another_undoes_at_once_is_undone(self):
         redis = Redis(self)
