@@ -7,8 +7,6 @@
 // WHY an answer is compared with what was taken last, whoever asked for it, and not with the answer
 // before: a change of ours that another undoes within two questions leaves both answers the same.
 
-#include <openssl/sha.h>
-
 #include <array>
 #include <optional>
 #include <span>
@@ -16,10 +14,10 @@
 #include <vector>
 
 #include "app/live/remote_store.h"
-#include "base/hex.h"
 #include "net/steady_time.h"
 #include "store/redis/client.h"
 #include "store/redis/key_name.h"
+#include "store/redis/script.h"
 #include "wire/resp/writer.h"
 
 namespace weir::app {
@@ -30,15 +28,6 @@ namespace redis = store::redis;
 constexpr Duration kAskEvery = std::chrono::milliseconds(400);
 constexpr Duration kAskAfterRefusal = std::chrono::seconds(10);
 constexpr Duration kPatience = std::chrono::seconds(2);
-
-// As the server's sha1hex() writes it.
-std::string sha1_hex(std::string_view text) {
-  std::array<unsigned char, SHA_DIGEST_LENGTH> digest{};
-  SHA1(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
-  std::string out;
-  append_hex(out, digest);
-  return out;
-}
 
 // One key of Redis: commands on it, and a look at whether it has changed.
 class RedisKey {
@@ -140,7 +129,7 @@ class RedisSource final : public PolicySource {
       if (!reply) return done(reply.error());
       const bool is_there = (*reply)->is_text();
       std::string text(is_there ? (*reply)->text() : std::string_view());
-      key_.know(sha1_hex(text));
+      key_.know(redis::sha1_hex(text));
       if (!is_there) {
         return done(Error{ErrorCode::kNotFound, "redis has no key " + key_.key()});
       }

@@ -10,19 +10,16 @@
 #include "wire/resp/writer.h"
 
 namespace weir::store::redis {
-namespace {
 
 std::string sha1_hex(std::string_view text) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
   unsigned int size = 0;
   const int done = EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha1(), nullptr);
-  WEIR_CHECK(done == 1, "SHA-1 names scripts in every Redis, so OpenSSL must have it");
+  WEIR_CHECK(done == 1, "Redis speaks of texts by their SHA-1, so OpenSSL must have it");
   std::string hex;
   append_hex(hex, std::span(digest.data(), size));
   return hex;
 }
-
-}  // namespace
 
 Script::Script(std::string_view text) : text_(text), sha_(sha1_hex(text)) {}
 

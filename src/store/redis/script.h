@@ -10,6 +10,9 @@
 
 namespace weir::store::redis {
 
+// As the server's sha1hex() writes it.
+std::string sha1_hex(std::string_view text);
+
 class Script {
  public:
   explicit Script(std::string_view text);
