@@ -8,6 +8,7 @@
 #include "app/version.h"
 #include "base/counted.h"
 #include "base/log.h"
+#include "base/seconds.h"
 #include "engine/compiled_policy.h"
 
 namespace weir::app {
@@ -23,7 +24,7 @@ void set_log(const policy::Log& log) {
 Runtime::Runtime(const ServeOptions& options, admin::Control& control)
     : control_(control), loops_(options.loops == 0 ? net::usable_cpus() : options.loops) {
   log::watch([this](log::Level level, std::string_view text) {
-    events_.add(clock_->now().wall_ns / 1'000'000, level, text);
+    events_.add(clock_->now().wall_ns / kNsPerMs, level, text);
   });
 }
 

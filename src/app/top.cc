@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "base/json.h"
+#include "base/seconds.h"
 #include "net/steady_time.h"
 #include "tools/admin_client.h"
 #include "tools/terminal.h"
@@ -63,13 +64,13 @@ class Top {
       const std::int64_t now = net::steady_ns();
       if (now >= due) {
         refresh();
-        due = net::steady_ns() + every_.count() * 1'000'000;
+        due = net::steady_ns() + every_.count() * kNsPerMs;
       }
       const Terminal::Size size = terminal_.size();
       options_.columns = size.columns;
       options_.rows = size.rows;
       terminal_.draw(tools::top_screen(stats_, options_));
-      const auto left = std::chrono::milliseconds((due - net::steady_ns()) / 1'000'000 + 1);
+      const auto left = std::chrono::milliseconds((due - net::steady_ns()) / kNsPerMs + 1);
       take(terminal_.read(std::max(left, std::chrono::milliseconds(0))));
     }
   }

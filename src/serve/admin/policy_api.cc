@@ -10,7 +10,6 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/seconds.h"
-#include "engine/answer.h"
 #include "engine/check_json.h"
 #include "serve/admin/change_request.h"
 #include "serve/http/problem.h"

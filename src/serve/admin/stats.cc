@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/json.h"
+#include "base/seconds.h"
 #include "engine/compiled_policy.h"
 
 namespace weir::admin {
@@ -186,7 +187,7 @@ std::string render_stats(const Figures& figures, const engine::Engine& engine, c
   const Readiness readiness = about.readiness();
   Json json;
   json.open('{').key("version").text(about.version);
-  json.key("ms").integer(now.wall_ns / 1'000'000);
+  json.key("ms").integer(now.wall_ns / kNsPerMs);
   json.key("minute").integer(figures.minute());
   json.key("ready").boolean(readiness.ready).key("reasons").open('[');
   for (const std::string& reason : readiness.reasons) json.text(reason);
@@ -194,7 +195,7 @@ std::string render_stats(const Figures& figures, const engine::Engine& engine, c
   json.key("policy").open('{').key("file").text(readiness.policy.source);
   json.key("generation").integer(readiness.policy.generation);
   json.key("hash").text(readiness.policy.hash);
-  json.key("loaded_ms").integer(readiness.policy.loaded_at_ns / 1'000'000);
+  json.key("loaded_ms").integer(readiness.policy.loaded_at_ns / kNsPerMs);
   json.key("enabled").boolean(policy->policy().enabled);
   json.key("limits").integer(policy->limits().size()).close('}');
   write_overall(json, figures.overall());

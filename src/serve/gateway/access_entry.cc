@@ -61,7 +61,7 @@ std::string iso_time(std::int64_t wall_ns) {
   char text[64];
   std::snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", utc.tm_year + 1900,
                 utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec,
-                static_cast<int>(wall_ns / 1'000'000 % 1000));
+                static_cast<int>(wall_ns / kNsPerMs % 1000));
   return text;
 }
 

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/hex.h"
+#include "base/seconds.h"
 
 namespace weir::grpc {
 namespace {
@@ -10,15 +11,15 @@ namespace {
 std::int64_t unit_ns(char unit) {
   switch (unit) {
     case 'H':
-      return 3'600'000'000'000;
+      return 3'600 * kNsPerSecond;
     case 'M':
-      return 60'000'000'000;
+      return 60 * kNsPerSecond;
     case 'S':
-      return 1'000'000'000;
+      return kNsPerSecond;
     case 'm':
-      return 1'000'000;
+      return kNsPerMs;
     case 'u':
-      return 1'000;
+      return kNsPerUs;
     case 'n':
       return 1;
     default:
