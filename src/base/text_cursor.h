@@ -67,15 +67,15 @@ class TextCursor {
   }
   // At most kMaxDecimalDigits bytes.
   void add_number(std::uint64_t value) {
-    if (value < kEight) {
+    if (value < kTenToEight) {
       add_leading(value);
-    } else if (const std::uint64_t head = value / kEight; head < kEight) {
+    } else if (const std::uint64_t head = value / kTenToEight; head < kTenToEight) {
       add_leading(head);
-      add_eight(value - head * kEight);
+      add_eight(value - head * kTenToEight);
     } else {
-      add_leading(head / kEight);
-      add_eight(head % kEight);
-      add_eight(value - head * kEight);
+      add_leading(head / kTenToEight);
+      add_eight(head % kTenToEight);
+      add_eight(value - head * kTenToEight);
     }
   }
   // Exactly: "9.4", "0", "0.000000001". At most kMaxSeconds bytes. REQUIRES: not negative.
@@ -92,7 +92,7 @@ class TextCursor {
   }
 
  private:
-  static constexpr std::uint64_t kEight = 100'000'000;
+  static constexpr std::uint64_t kTenToEight = 100'000'000;
 
   // A number below 10^8 without the zeros in front.
   void add_leading(std::uint64_t value) {
@@ -117,8 +117,8 @@ class TextCursor {
   // Nine digits behind a point, without the zeros at their end; nothing where all are zeros.
   void add_fraction(std::uint64_t ns) {
     if (ns == 0) return;
-    const std::uint64_t first = ns / kEight;
-    const std::uint64_t digits = detail::eight_digits(ns - first * kEight);
+    const std::uint64_t first = ns / kTenToEight;
+    const std::uint64_t digits = detail::eight_digits(ns - first * kTenToEight);
     at_[0] = '.';
     at_[1] = static_cast<char>('0' + first);
     detail::store_little(at_ + 2, digits + detail::kEightZeros);

@@ -135,8 +135,8 @@ std::optional<NamedNumbers> named_numbers(const Decision& decision) {
 
 // Room for every line. Lists are the long ones: of items (an ItemText each) and of names.
 struct AnswerHeaders::Room {
-  static constexpr std::size_t kMaxLine =
-      64;  // of one that is no list, and of a list without items
+  // Of a line that is no list, and of a list without its items.
+  static constexpr std::size_t kMaxLine = 64;
   static constexpr std::size_t kMaxItem = ItemText::kBytes + 2;
   std::array<char, kMaxLines * kMaxLine + 3 * kMaxItems * kMaxItem + TextCursor::kRoomBehind> text;
 };

@@ -65,7 +65,7 @@ class AnswerHeaders {
   // Appends every line as "Name: value\r\n".
   void append_to(std::string& out) const;
 
-  // The same without what it takes to ask for lines one by one.
+  // fill() and append_to() in one step, for callers who ask for no line by itself.
   static void append(const Decision& decision, std::string& out);
 
  private:

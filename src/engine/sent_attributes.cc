@@ -74,6 +74,7 @@ std::optional<BadField> SentAttributes::add(const Attribute& attribute, std::str
     return bad(attribute, *std::move(mistake));
   }
   kept.first.kind = attribute.kind;
+  // WHY asked first: most kinds have no name, and to assign one is a call all the same.
   if (!attribute.name.empty() || !kept.first.name.empty()) kept.first.name = attribute.name;
   ++count_;
   return std::nullopt;

@@ -5,19 +5,17 @@
 
 #pragma once
 
-#include <cstddef>
 #include <string_view>
 
 #include "base/check.h"
 #include "base/text_cursor.h"
 #include "engine/engine.h"
+#include "policy/words.h"
 
 namespace weir::engine {
 
-inline constexpr std::size_t kMaxNameBytes = 64;  // policy/words.h
-
 inline void append_name(TextCursor& out, std::string_view name) {
-  WEIR_CHECK(name.size() <= kMaxNameBytes, "names are bounded where a policy is read");
+  WEIR_CHECK(name.size() <= policy::kMaxNameBytes, "names are bounded where a policy is read");
   out += name;
 }
 

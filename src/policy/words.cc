@@ -89,7 +89,7 @@ std::string quote(std::string_view text) {
 }
 
 bool is_name(std::string_view text) {
-  if (text.empty() || text.size() > 64) return false;
+  if (text.empty() || text.size() > kMaxNameBytes) return false;
   return std::all_of(text.begin(), text.end(), [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-';
   });

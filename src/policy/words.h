@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,7 +23,9 @@ std::string join_words(std::span<const std::string_view> words, std::string_view
 // 'text' in quotes: control bytes as ?, at most 60 bytes, then "...".
 std::string quote(std::string_view text);
 
-// Whether `text` is a name: [A-Za-z0-9_.-]{1,64}.
+inline constexpr std::size_t kMaxNameBytes = 64;
+
+// Whether `text` is a name: [A-Za-z0-9_.-], 1 to kMaxNameBytes of them.
 bool is_name(std::string_view text);
 
 }  // namespace weir::policy
