@@ -2,7 +2,7 @@
 
 namespace weir {
 
-// Whether the calling thread is inside alone; else it is everybody's.
+// Whether the calling thread is now inside alone; else the entrance is everybody's.
 bool Entrance::take_over() {
   const std::lock_guard lock(changing_);
   if (shared_.load(std::memory_order_relaxed)) return false;

@@ -3,7 +3,7 @@
 //
 // The first thread that comes has it for itself (bias.h). Another that comes waits until that one
 // is out, and has it then; after a few such changes it is everybody's for ever, and each must mind
-// the others. Until then at most one is inside, whatever he does there, locks included: so nobody
+// the others. Until then at most one is inside, whatever it does there, locks included: so nobody
 // ever changes by a plain store what another changes by a locked one.
 //
 // THREADS: any.

@@ -130,7 +130,6 @@ class KeyedCore {
                     std::span<Verdict> verdicts);
   void take_side_by_side(const Rules& rules, std::span<const KeyedCall> calls, Instant now,
                          std::span<Verdict> verdicts);
-
   std::size_t touch_some(const Rules& rules, std::span<const KeyedCall> calls, const Spot* spots,
                          Instant now, Verdict* verdicts);
 

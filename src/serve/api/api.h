@@ -63,8 +63,8 @@ class Api {
   const engine::DecisionTimer timer_;
 };
 
-// The endpoints. Each runs `done` once the response is filled. A `policy` is good until something is
-// decided (Engine::glance).
+// The endpoints. Each runs `done` once the response is filled. A `policy` is good until something
+// is decided (Engine::glance).
 void check(const Api& api, const policy::Policy& policy, const http::Request& request,
            http::Response& response, http::Done done);
 // /v1/limits/{name}/take, /refund (POST) and /keys (GET, DELETE); `rest` is "{name}/take".

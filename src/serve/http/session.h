@@ -1,7 +1,7 @@
 // Session: one connection of the small HTTP server.
 //
 // An idle connection holds no buffer: bytes are read into one that all connections of a thread
-// share, and only an unfinished request is kept. So is the head of the last one, if it is short:
+// share. Kept are only an unfinished request and, if it is short, the head of the last one:
 // programs send the same again, and what was found in it then holds.
 //
 // THREADS: its loop's. Owns itself: ends by a post to the loop.

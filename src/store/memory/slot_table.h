@@ -5,12 +5,12 @@
 //   line    4 slots, one cache line
 //   group   4 lines: where a key may stand, in the line that it prefers if there is room
 //
-// A call that meets its key here takes from it by one compare-and-swap of both words, without a
-// lock. All else (keys that come, go, or are converted, requests that meet several counters,
-// growth) happens under the shard's lock, which puts `held` into a name while it needs the slot for
-// itself: the calls without a lock then go to the lock too. So no key can stand twice, and a call
-// without a lock changes exactly what it read: a slot that was given to another key has another
-// name.
+// A call that meets its key here takes from it without a lock: by one compare-and-swap of both
+// words, or by a plain store where its thread is alone in the store. All else (keys that come, go,
+// or are converted, requests that meet several counters, growth) happens under the shard's lock,
+// which puts `held` into a name while it needs the slot for itself: the calls without a lock then
+// go to the lock too. So no key can stand twice, and a call without a lock changes exactly what it
+// read: a slot that was given to another key has another name.
 //
 // Grows by doubling, as used; keys move to the upper half by one more bit of their tag. The lines
 // of all shards are one reservation of address space, in which the first groups of all shards lie
@@ -22,7 +22,8 @@
 // The chance that two of n live keys are taken for one (same shard, same tag) is below n^2 / 2^52 /
 // shards: 2 in ten million for n = 10^6.
 //
-// THREADS: seek(), BucketSlot::charge() from any; all else under the shard's lock.
+// THREADS: seek(), LineSpace::prefetch(), BucketSlot::charge() from any; BucketSlot::set() from who
+// is alone in the store; all else under the shard's lock.
 
 #pragma once
 
@@ -115,8 +116,8 @@ struct alignas(64) Line {
 };
 
 // The lines of all shards, in groups: address space, zero until touched. And how many groups each
-// shard uses: WHY here, a call without a lock finds its line by that, and so few bytes stay in the
-// cache.
+// shard uses. WHY those here: a call without a lock finds its line by them, and side by side they
+// are few enough bytes to stay in the cache.
 class LineSpace {
  public:
   static constexpr std::size_t kLinesPerGroup = 4;
@@ -139,7 +140,7 @@ class LineSpace {
     const int level = std::bit_width(group) - 1;
     return lines_ + (((shards_ + shard - 1) << level) + group) * kLinesPerGroup;
   }
-  // Where the keys of a name stand, in the line that it prefers if there is room.
+  // Where the key of a name stands, in the line that it prefers if there is room.
   Line* group_of(std::size_t shard, std::uint64_t name) const {
     const std::uint32_t mask = masks_[shard].load(std::memory_order_acquire);
     return group_at(shard, (name >> BucketSlot::kTagShift) & mask);
@@ -179,7 +180,7 @@ class SlotTable {
   static constexpr std::size_t kLinesPerGroup = LineSpace::kLinesPerGroup;
   static constexpr std::size_t kSlotsPerGroup = kLinesPerGroup * Line::kSlots;
 
-  // Is that of this shard from here on. REQUIRES: called once, before all else.
+  // From here on this is the table of `shard`. REQUIRES: called once, before all else.
   void use(const LineSpace& space, std::size_t shard) {
     space_ = &space;
     shard_ = shard;
