@@ -88,7 +88,7 @@ def machine(load):
     cpus = len(os.sched_getaffinity(0))
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     text = (f"{datetime.date.today()}, commit {output('git', 'rev-parse', '--short=12', 'HEAD')}: "
-            f"{processor()}, {cpus} CPUs, {memory:.0f} GiB, Linux {os.uname().release}, "
+            f"{processor()}, {cpus} CPUs, {memory:.0f} GiB, Linux {os.uname().release.split('-')[0]}, "
             f"{output('c++', '--version').splitlines()[0]}, the release preset.")
     if load > BUSY * cpus:
         text += f" **The machine was busy** (load {load:.1f} before the first run)."
