@@ -33,12 +33,12 @@ bool Bias::claim() {
     ++owners_;
     before_ = self();
   }
-  owner_.store(self(), std::memory_order_relaxed);
+  owner_.store(self() | static_cast<std::uintptr_t>(owners_ - 1), std::memory_order_relaxed);
   return true;
 }
 
 void Bias::revoke() {
-  const bool mine = owner_.load(std::memory_order_relaxed) == self();
+  const bool mine = (owner_.load(std::memory_order_relaxed) ^ self()) < kMaxOwners;
   owner_.store(kNobody, std::memory_order_relaxed);
   if (mine) return;
   before_ = kNobody;
@@ -48,7 +48,7 @@ void Bias::revoke() {
                     membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED));
   WEIR_CHECK(ran, "the kernel ran membarrier when the owner registered");
   // The owner is inside for some nanoseconds, unless it was taken off its processor: let it run.
-  while (inside_.load(std::memory_order_acquire)) std::this_thread::yield();
+  while (inside_[owners_ - 1].load(std::memory_order_acquire)) std::this_thread::yield();
 }
 
 }  // namespace weir

@@ -16,6 +16,7 @@
 
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 
@@ -31,15 +32,17 @@ class Bias {
 
   // True for the owner, who must leave() soon, and not come again before.
   bool enter() {
-    if (owner_.load(std::memory_order_relaxed) != self()) return false;
-    inside_.store(true, std::memory_order_relaxed);
+    const std::uintptr_t owner = owner_.load(std::memory_order_relaxed);
+    const std::uintptr_t number = owner ^ self();
+    if (number >= kMaxOwners) return false;
+    inside_[number].store(true, std::memory_order_relaxed);
     // For the compiler; the processor's barrier comes from the one who takes the ownership away.
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    if (owner_.load(std::memory_order_relaxed) == self()) return true;
-    leave();
+    if (owner_.load(std::memory_order_relaxed) == owner) return true;
+    inside_[number].store(false, std::memory_order_release);
     return false;
   }
-  void leave() { inside_.store(false, std::memory_order_release); }
+  void leave() { inside_[owners_ - 1].store(false, std::memory_order_release); }
 
   bool owned() const { return owner_.load(std::memory_order_relaxed) != kNobody; }
   // Makes the calling thread the owner, if there may be one more. REQUIRES: !owned().
@@ -50,19 +53,22 @@ class Bias {
  private:
   static constexpr std::uintptr_t kNobody = 0;
 
-  // Names the calling thread among those that live.
+  // Names the calling thread among those that live; the low bits are clear, as glibc aligns what it
+  // points to by 64 bytes.
   static std::uintptr_t self() {
 #if defined(__x86_64__) && defined(__linux__)
     std::uintptr_t pointer;
     asm("mov %%fs:0, %0" : "=r"(pointer));
     return pointer;
 #else
-    return 1;
+    return 64;
 #endif
   }
 
-  std::atomic<std::uintptr_t> owner_{kNobody};
-  std::atomic<bool> inside_{false};
+  std::atomic<std::uintptr_t> owner_{kNobody};  // the thread, and how many there were before it
+  // WHY one of each owner: one that was taken off its processor on its way in still writes there
+  // when the next has long come.
+  std::array<std::atomic<bool>, kMaxOwners> inside_{};
   int owners_ = 0;                   // so far
   std::uintptr_t before_ = kNobody;  // the last of them, unless it was taken away
 };
