@@ -26,7 +26,7 @@ namespace {
 namespace redis = store::redis;
 
 constexpr Duration kAskEvery = std::chrono::milliseconds(400);
-constexpr Duration kAskAfterRefusal = std::chrono::seconds(10);
+constexpr Duration kAskAfterRefusal = std::chrono::seconds(1);
 constexpr Duration kPatience = std::chrono::seconds(2);
 
 // One key of Redis: commands on it, and a look at whether it has changed.
@@ -126,7 +126,10 @@ class RedisSource final : public PolicySource {
   void read(Read done) override {
     const std::array<std::string_view, 2> get{"GET", key_.key()};
     key_.command(get, [this, done = std::move(done)](const Result<const resp::Reply*>& reply) {
-      if (!reply) return done(reply.error());
+      if (!reply) {
+        key_.know(std::nullopt);  // what the watch told of has not been read
+        return done(reply.error());
+      }
       const bool is_there = (*reply)->is_text();
       std::string text(is_there ? (*reply)->text() : std::string_view());
       key_.know(redis::sha1_hex(text));
