@@ -230,6 +230,22 @@ class InRedis(Fleet):
         for weir in fleet:
             weir.wait_for("the fleet")
 
+    def test_a_change_of_the_fleet_that_cannot_be_held_here_waits_for_a_policy_that_can(self):
+        redis = Redis(self)
+        store = f"store: {{ url: '{redis.url}' }}\n"
+        keys = self.write("secret", "a secret of more than thirty-two bytes")
+        weir = self.serve(self.policy(self.window(10), more=store + (
+            f"identity: {{ user: 'jwt:sub', jwt: {{ keys: {keys}, algorithms: [HS256] }} }}\n")))
+        api, admin = self.free_ports(2)
+        self.serve(self.policy(self.window(10), api=api, admin=admin, more=store), name="other.yaml")
+        keys.write_text("short")
+        weir.wait_for("stays in force")
+        self.changed("PUT", "/v1/limits/w", {"limit": 20}, admin=admin)
+        weir.wait_for("waits for the next policy")
+        self.assertEqual(self.quota(), 10)
+        keys.write_text("another secret of more than thirty-two bytes")
+        self.wait_for_quota(20)
+
     # In the next two tests the key becomes, between two looks of weir at it, what it was at the first.
 
     def test_a_change_that_another_undoes_at_once_is_undone(self):

@@ -157,19 +157,19 @@ void LivePolicy::take_back(const Waiting& change, const Error& why) {
   change.done(admin::Outcome::refusal(422, "the change is refused", {why.message}));
 }
 
-// What another instance may have changed.
+// What another instance may have changed. WHY it is kept where it cannot be in force: it holds for
+// the fleet, and the next policy here is put in force with it.
 void LivePolicy::take_entries(overlay::Entries entries) {
   if (entries == entries_) return;
-  const overlay::Entries before = std::exchange(entries_, std::move(entries));
+  entries_ = std::move(entries);
+  arm_expiry();
   const Result<bool> installed = install(base_, entries_, /*news=*/true);
   if (!installed) {
-    log::error("change: what the fleet has changed is refused: " + installed.error().message);
-    entries_ = before;
-    return;
+    return log::error("change: what the fleet has changed waits for the next policy: " +
+                      installed.error().message);
   }
   log::info("change: the fleet has changed the policy, generation " +
             std::to_string(status().generation));
-  arm_expiry();
 }
 
 // WHY a look each second and not a timer to the moment: it is a moment of the wall clock, which can
