@@ -91,8 +91,11 @@ class Core {
   static Result<Compiled> compile(const std::vector<Numbers>& numbers);
 
   Cell::Taken take_quickly(std::uint64_t cost, std::int64_t steady_ns) {
-    if (cost == 0) return Cell::Taken::kAskOwner;
-    return cell_.take(cost, limit::within_reach(steady_ns));
+    // Beyond reach, the owner brings it within.
+    const bool reached = steady_ns >= limit::kEarliestNs && steady_ns <= limit::kLatestNs;
+    if (cost == 0 || !reached) [[unlikely]]
+      return Cell::Taken::kAskOwner;
+    return cell_.take(cost, steady_ns);
   }
   bool allow_locked(std::uint64_t cost, Instant now);
   static Verdict told(const Cell::Seen& seen, bool taken, std::uint64_t cost);
