@@ -25,8 +25,7 @@ bool has_room(const net::Connection& connection) {
 
 Exchange::Exchange(net::Loop& loop, net::Connection& client, const http1::Limits& limits,
                    Owner& owner)
-    : loop_(loop),
-      client_(client),
+    : client_(client),
       owner_(owner),
       response_(limits),
       deadline_(loop.timers(), [this] { on_deadline(); }) {}

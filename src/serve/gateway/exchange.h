@@ -111,7 +111,6 @@ class Exchange final : public net::Connection::Owner, public ConnectAttempt::Own
   void on_deadline();
   void on_connect_timeout();
 
-  net::Loop& loop_;
   net::Connection& client_;
   Owner& owner_;
   RequestTraits traits_;
