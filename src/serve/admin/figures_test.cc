@@ -79,7 +79,8 @@ TEST_F(FiguresTest, LeavesMinutesEmptyInWhichNobodyLooked) {
   pass(1);
   now_ = now_ + std::chrono::hours(3);
   figures_.tick(now_);
-  for (const MinuteCount& minute : figures_.limits(1)[0].minutes) {
+  const auto minutes = figures_.limits(1)[0].minutes;
+  for (const MinuteCount& minute : minutes) {
     EXPECT_EQ(minute.allowed + minute.denied, 0u);
   }
 }
