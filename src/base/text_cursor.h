@@ -57,7 +57,7 @@ class TextCursor {
   }
 
   [[gnu::always_inline]] TextCursor& operator+=(std::string_view text) {
-    std::memcpy(at_, text.data(), text.size());
+    if (!text.empty()) std::memcpy(at_, text.data(), text.size());  // one of none may have no place
     at_ += text.size();
     return *this;
   }

@@ -79,6 +79,7 @@ TEST(TextCursor, PutsPiecesOneBehindTheOther) {
     to += ',';
     to.add_seconds(Duration(1'500'000'000));
     to += "";
+    to += std::string_view();  // at no place
     to += ';';
   });
   EXPECT_EQ(text, "r=7,1.5;");
