@@ -14,6 +14,7 @@
 #include "store/redis/key_name.h"
 #include "store/redis/memory_warning.h"
 #include "store/redis/operation.h"
+#include "store/redis/script.h"
 #include "wire/resp/writer.h"
 
 namespace weir::store {
@@ -96,6 +97,9 @@ RedisStore::RedisStore(net::Loops& loops, RedisOptions options, redis::Settings 
   for (std::size_t i = 0; i < loops.size(); ++i) {
     shards_.push_back(std::make_unique<Shard>(loops.at(i), settings_, health_));
   }
+  // WHY by this thread: OpenSSL 3.0 never frees what the first that asks it for a digest holds of
+  // errors, unless it is the program's main one.
+  redis::charge_script();
 }
 
 RedisStore::~RedisStore() {
