@@ -42,8 +42,4 @@ function(weir_test NAME)
   target_link_libraries(${NAME} PRIVATE ${ARG_LIBS} GTest::gtest GTest::gtest_main)
   add_test(NAME ${NAME} COMMAND ${NAME} WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
   set_tests_properties(${NAME} PROPERTIES TIMEOUT ${WEIR_TEST_SECONDS})
-  if(WEIR_SANITIZE MATCHES "thread")
-    set_tests_properties(${NAME} PROPERTIES
-      ENVIRONMENT "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/tsan.supp")
-  endif()
 endfunction()

@@ -134,11 +134,12 @@ struct Seen {
 // each has a share of its own: a load of the shared pointer takes a lock in it and counts a reader,
 // four writes to one line of memory that all threads fight for, where this reads one number that
 // only a reload writes. A thread lets go of the policy before when it asks again, or ends.
-const PolicyPtr& of_this_thread(const Engine& engine, const std::atomic<PolicyPtr>& policy) {
+const PolicyPtr& of_this_thread(const Engine& engine,
+                                const Published<const CompiledPolicy>& policy) {
   thread_local Seen seen;
   const std::uint64_t now = installs.load(std::memory_order_acquire);
   if (seen.engine != &engine || seen.installs != now) [[unlikely]] {
-    seen = {&engine, now, policy.load(std::memory_order_acquire)};
+    seen = {&engine, now, policy.load()};
     PendingPool::hold(seen.policy.get());
   }
   return seen.policy;
@@ -177,7 +178,7 @@ void Engine::install(std::shared_ptr<const CompiledPolicy> policy) {
   const policy::Store& settings = policy->policy().store;
   if (settings.instances) local_->set_instances(*settings.instances);
   if (metrics_) metrics_->denied_keys().configure(policy->policy().metrics);
-  current_.store(std::move(policy), std::memory_order_release);
+  current_.store(std::move(policy));
   installs.fetch_add(1, std::memory_order_release);
   current();  // so that this thread, too, lets go of the one before
 }

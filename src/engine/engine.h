@@ -7,7 +7,6 @@
 
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -17,6 +16,7 @@
 #include <vector>
 
 #include "base/metrics.h"
+#include "base/published.h"
 #include "base/siphash.h"
 #include "engine/attributes.h"
 #include "policy/policy.h"
@@ -194,7 +194,7 @@ class Engine {
   std::unique_ptr<LocalShare> local_;
   std::unique_ptr<ReceiptIds> ids_;
   std::unique_ptr<BanBook> bans_;
-  std::atomic<std::shared_ptr<const CompiledPolicy>> current_;
+  Published<const CompiledPolicy> current_;
 };
 
 }  // namespace weir::engine

@@ -118,12 +118,12 @@ Result<bool> Verifier::read_keys_again() {
   if (!keys) return keys.error();
   auto fresh = std::make_shared<KeysInForce>();
   fresh->keys = *std::move(keys);
-  keys_.store(std::move(fresh), std::memory_order_release);
+  keys_.store(std::move(fresh));
   return true;
 }
 
 bool Verifier::has_secret() const {
-  const auto now = keys_.load(std::memory_order_acquire);
+  const auto now = keys_.load();
   return std::any_of(now->keys.begin(), now->keys.end(),
                      [](const Key& key) { return key.family == "HS"; });
 }
@@ -144,7 +144,7 @@ policy::TokenClaimsPtr Verifier::verify(std::string_view token, std::int64_t now
 
 VerifiedPtr Verifier::find_or_check(std::string_view token) const {
   if (token.empty() || token.size() > kMaxTokenBytes) return nullptr;
-  const auto keys = keys_.load(std::memory_order_acquire);
+  const auto keys = keys_.load();
   const auto digest = VerifiedTokens::digest_of(token);
   if (VerifiedPtr known = keys->known.find(digest)) return known;
   auto checked = check(token, *keys);

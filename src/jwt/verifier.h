@@ -9,12 +9,12 @@
 
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "base/metrics.h"
+#include "base/published.h"
 #include "jwt/token.h"
 #include "jwt/verified_tokens.h"
 #include "policy/identity.h"
@@ -58,7 +58,7 @@ class Verifier final : public policy::Tokens {
   metrics::Counter valid_;
   metrics::Counter untimely_;
   metrics::Counter refused_;
-  std::atomic<std::shared_ptr<KeysInForce>> keys_;
+  Published<KeysInForce> keys_;
 };
 
 }  // namespace weir::jwt

@@ -180,7 +180,7 @@ class SystemTest(unittest.TestCase):
         folder = pathlib.Path(tempfile.mkdtemp(prefix="weir-sanitizer-"))
         measures = getattr(getattr(self, self._testMethodName), "measures_memory", False)
         own = {"ASAN_OPTIONS": "quarantine_size_mb=1:" if measures else "",
-               "TSAN_OPTIONS": f"suppressions={ROOT}/tests/tsan.supp:", "UBSAN_OPTIONS": ""}
+               "TSAN_OPTIONS": "", "UBSAN_OPTIONS": ""}
         for name, options in own.items():
             os.environ[name] = f"{options}log_path={folder}/report:{_GIVEN.get(name, '')}"
 
