@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 #include "support/grpc_server.h"
 #include "weir/clock.h"
 
@@ -247,6 +250,7 @@ TEST_F(GrpcServer, DrainTellsTheClientAndFinishesItsCalls) {
   loops_.at(0).post([this] { later_->finish("late"); });
   EXPECT_EQ(client.finish(id).message(), "late");
   EXPECT_FALSE(client.receive());  // closed by the server
+  while (!drained) std::this_thread::yield();
 }
 
 TEST_F(GrpcServer, DrainEndsAConnectionThatNeverSpoke) {
