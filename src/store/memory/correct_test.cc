@@ -97,6 +97,40 @@ TEST_F(Correct, OfManyThreadsWithOneNameOneMakesIt) {
   EXPECT_EQ(left_, 1u);
 }
 
+TEST_F(Correct, GivesBackToAKeyWhoseNumbersHaveChangedMeanwhile) {
+  const limit::Rule ten = rule_of(TokenBucket{{1, seconds(1)}, 10});
+  for (int i = 0; i < 6; ++i) charge(ten, i == 0 ? 5 : 0);  // used often enough for a slot
+  const limit::Rule twelve = rule_of(TokenBucket{{1, seconds(1)}, 12});
+  correct(twelve, Change::kGiveBack, 7, kStart);
+  charge(twelve, 0);
+  EXPECT_EQ(left_, 12u);
+}
+
+// Both live in one shard, where making a counter drops those that equal fresh.
+TEST_F(Correct, OfALogThatWentWhileRoomWasMadeChangesNothing) {
+  MemoryStore store({.max_keys = 1000});
+  const limit::Rule bucket = rule_of(TokenBucket{{1000, seconds(1)}, 1000});
+  for (const Numbers& numbers :
+       {Numbers{SlidingLog{10, seconds(1)}}, Numbers{Concurrency{10, seconds(1)}}}) {
+    const limit::Rule log = rule_of(numbers);
+    std::vector<Charge> charges{{.rule = &bucket, .counter = "a", .key = "k", .cost = 1},
+                                {.rule = &log, .counter = "b", .key = "k", .cost = 5}};
+    std::vector<Answer> answers(2);
+    store.charge_now(charges, kStart, answers);
+    store.reset({charges.data(), 1});
+    charges[0].change = Change::kTake;
+    for (const Change change : {Change::kGiveBack, Change::kRenew}) {
+      charges[1].change = change;
+      for (Charge& charge : charges) charge.charged_at = kStart;
+      Correction made;
+      store.correct(charges, std::nullopt, kStart + Duration(seconds(2)),
+                    [&made](Correction told) { made = told; });
+      EXPECT_EQ(made.outcome, Outcome::kMade);
+      EXPECT_EQ(made.found, 0u);
+    }
+  }
+}
+
 TEST_F(Correct, SaysWhetherCallsInFlightWereThere) {
   const limit::Rule rule = rule_of(Concurrency{2, seconds(10)});
   const Instant at = charge(rule, 1).at;

@@ -159,7 +159,7 @@ class MemoryStore::Request {
     const Charge& charge = charges_[i];
     if (!place.state) return false;
     if (rule(i).keeps_log()) {
-      return place.shard->take_out(place.slot, charge.cost, charged_ns(i), now_) > 0;
+      return place.shard->take_out(place.slot, place.id, charge.cost, charged_ns(i), now_) > 0;
     }
     const auto rest = rule(i).refund(*place.state, charge.cost, now_, charge.charged_at);
     rest ? write(i, *rest) : erase(i);
@@ -186,7 +186,7 @@ class MemoryStore::Request {
     const Place& place = places_[i];
     if (!place.state) return false;
     const std::uint64_t found =
-        place.shard->take_out(place.slot, charges_[i].cost, charged_ns(i), now_);
+        place.shard->take_out(place.slot, place.id, charges_[i].cost, charged_ns(i), now_);
     if (found == 0) return false;
     limit::LogStep step = rule(i).decide(log(i), 0, now_);
     step.charge = step.clamp = true;
@@ -280,7 +280,7 @@ class MemoryStore::Request {
     if (!rule(i).keeps_log()) {
       return keep(i, rule(i).refund(*place.state, cost, now_, std::nullopt));
     }
-    place.shard->take_out(place.slot, cost, std::nullopt, now_);
+    place.shard->take_out(place.slot, place.id, cost, std::nullopt, now_);
     find_log(place);
   }
 

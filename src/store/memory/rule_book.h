@@ -34,8 +34,13 @@ struct BookedRule {
   std::optional<limit::Rule> rule;  // empty: not in use
   std::atomic<std::uint64_t> entries{0};
   std::atomic<std::uint32_t> uses{0};
-  std::optional<limit::NarrowBucket> narrow;  // where it has a place
+  std::optional<limit::NarrowBucket> narrow;  // where it has a place, and written before that
   std::atomic<std::uint32_t> place{0};        // 0: none
+
+  // Null while it has no place: any thread may be giving it one.
+  const limit::NarrowBucket* placed() const {
+    return place.load(std::memory_order_acquire) == 0 ? nullptr : &*narrow;
+  }
 
   void hold() { entries.fetch_add(1, std::memory_order_relaxed); }
   void release() { entries.fetch_sub(1, std::memory_order_relaxed); }

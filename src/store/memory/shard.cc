@@ -51,6 +51,7 @@ void Shard::put(Slot slot, const Hash128& id, BookedRule* rule, const limit::Sta
                 Instant now) {
   if (BucketSlot* const here = table_->find(id)) return put_over(*here, id, rule, state, now);
   if (!holds(slot, id)) slot = find(id);
+  if (slot == kNone && rule->rule->keeps_log()) return;
   if (slot == kNone) take_budget(id, now);
   if (put_in_table(id, rule, state, now)) {
     if (slot != kNone) remove(slot);
@@ -65,8 +66,9 @@ void Shard::put(Slot slot, const Hash128& id, BookedRule* rule, const limit::Sta
 void Shard::put_over(BucketSlot& slot, const Hash128& id, BookedRule* rule,
                      const limit::State& state, Instant now) {
   const Reckoning at = reckoning(now);
+  const limit::NarrowBucket* const bucket = rule->placed();
   std::optional<std::uint64_t> arrival;
-  if (rule->narrow) arrival = rule->narrow->narrow(state, at.epoch);
+  if (bucket != nullptr) arrival = bucket->narrow(state, at.epoch);
   if (arrival) {
     rule->hold();
     book_->placed(BucketSlot::place_of(slot.name))->release();
@@ -81,9 +83,10 @@ void Shard::put_over(BucketSlot& slot, const Hash128& id, BookedRule* rule,
 // The caller has its part of the budget.
 bool Shard::put_in_table(const Hash128& id, BookedRule* rule, const limit::State& state,
                          Instant now) {
-  if (!rule->narrow) return false;
+  const limit::NarrowBucket* const bucket = rule->placed();
+  if (bucket == nullptr) return false;
   const Reckoning at = reckoning(now);
-  const auto arrival = rule->narrow->narrow(state, at.epoch);
+  const auto arrival = bucket->narrow(state, at.epoch);
   if (!arrival) return false;
   std::size_t dropped = 0;
   const bool put = table_->insert(id, *rule, *arrival, at, dropped) != nullptr;
@@ -121,7 +124,8 @@ void Shard::erase(Slot slot, const Hash128& id) {
     release_slot(*here);
     return give_back(1);
   }
-  if (holds(slot, id)) erase_wide(slot);
+  if (!holds(slot, id)) slot = find(id);
+  if (slot != kNone) erase_wide(slot);
 }
 
 void Shard::erase_wide(Slot slot) {
@@ -162,8 +166,10 @@ void Shard::put_log(Slot slot, const Hash128& id, BookedRule* rule, limit::LogSt
   if (made || step.clamp) queue_up(slot);
 }
 
-std::uint64_t Shard::take_out(Slot slot, std::uint64_t cost, std::optional<std::int64_t> charged_at,
-                              Instant now) {
+std::uint64_t Shard::take_out(Slot slot, const Hash128& id, std::uint64_t cost,
+                              std::optional<std::int64_t> charged_at, Instant now) {
+  if (!holds(slot, id)) slot = find(id);
+  if (slot == kNone) return 0;
   Entry& target = entry(slot);
   const limit::Rule& rule = *target.rule->rule;
   CallLog::Refund refund{cost, charged_at};

@@ -112,18 +112,21 @@ class alignas(64) Shard {
   std::optional<Held> hold(const Hash128& id);
   void let_go(const Hash128& id);
 
-  // Writes the state of `id` under `rule`, making room first where it is new.
+  // Writes the state of `id` under `rule`, making room first where it is new. Of a log that went
+  // meanwhile nothing is written. In all that follow `slot` is what find() said once: what another
+  // counter of the same request needed room for may have gone since.
   void put(Slot slot, const Hash128& id, BookedRule* rule, const limit::State& state, Instant now);
-  // Forgets a counter, wherever it lives. `slot` as find() said.
+  // Forgets a counter, wherever it lives.
   void erase(Slot slot, const Hash128& id);
 
   // The same for rules that keep a log: what `step` makes of a call of `cost`.
   void put_log(Slot slot, const Hash128& id, BookedRule* rule, limit::LogStep step,
                std::uint64_t cost, Instant now);
   limit::LogView log_of(const Entry& entry) const { return logs_[entry.state.word[0]]->view(); }
-  // Takes calls out of the log (CallLog::take_out()), and says how many; a log left empty goes.
-  std::uint64_t take_out(Slot slot, std::uint64_t cost, std::optional<std::int64_t> charged_at,
-                         Instant now);
+  // Takes calls out of the log (CallLog::take_out()), and says how many: none where it is gone. A
+  // log left empty goes.
+  std::uint64_t take_out(Slot slot, const Hash128& id, std::uint64_t cost,
+                         std::optional<std::int64_t> charged_at, Instant now);
   // Adds calls made at `at`, whatever the limit.
   void put_in(Slot slot, const Hash128& id, BookedRule* rule, std::int64_t at, std::uint64_t cost,
               Instant now);
