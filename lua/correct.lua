@@ -132,7 +132,7 @@ for i = 1, count do
   local at = tonumber(arg(i, 2))
   if v.kind == 'log' then
     if correct_log(i, v, at) and arg(i, 8) ~= 'newest' then found = found + 1 end
-  elseif v.key or arg(i, v.kind == 'bucket' and 6 or 5) + 0 < 0 or
+  elseif v.key or v.write or arg(i, v.kind == 'bucket' and 6 or 5) + 0 < 0 or
     (v.kind == 'bucket' and arg(i, 7) + 0 < 0) then
     correct[v.kind](i, v, at)
     put[v.kind](i, v)

@@ -9,6 +9,7 @@ import unittest
 
 sys.path.insert(0, __file__.rsplit("/", 1)[0])
 from harness import PATIENCE, ROOT, SystemTest, TestClock, free_port, main  # noqa: E402
+from redis_peer import Redis  # noqa: E402
 
 NODE_MODULES = ROOT / "build" / "node" / "node_modules"
 
@@ -44,6 +45,21 @@ class Resp(SystemTest):
         self.assertEqual(say("WEIR.TAKE", "login", 1, "bob").split()[:3], ["1", "login", "1"])
         self.assertEqual(say("-3", "PING").strip(), "PONG")
         self.assertIn("unknown command", say("GET", "k"))
+
+    @needs("redis-cli")
+    @needs("redis-server")
+    def test_other_numbers_for_a_key_are_judged_by_what_it_has_used_on_a_server_too(self):
+        port, redis = free_port(), Redis(self)
+        self.serve(POLICY.format(port=port, more="") + f"store: {{ url: '{redis.url}' }}\n")
+
+        def throttle(*words):
+            return [int(word) for word in self.run_ok("redis-cli", "-p", port, "CL.THROTTLE",
+                                                      *words).split()]
+
+        # By the hour: the answers are seconds, rounded up, and the server's clock goes on.
+        throttle("k", 59, 60, 216000, 30)
+        self.assertEqual([throttle("k", 5, 6, 216000)[:3] for _ in range(4)],
+                         [[0, 6, 2], [0, 6, 1], [0, 6, 0], [1, 6, 0]])
 
     @needs("redis-cli")
     def test_other_numbers_for_a_key_are_judged_by_what_it_has_used(self):

@@ -135,10 +135,10 @@ Result<CounterRule> CounterRule::make(const limit::Rule& rule) {
 
 Result<CounterRule> CounterRule::make_any(const Numbers& numbers) {
   if (const auto* bucket = std::get_if<TokenBucket>(&numbers)) {
-    return make_bucket(bucket->rate, bucket->burst, false);
+    return make_bucket(*bucket, false);
   }
   if (const auto* leaky = std::get_if<LeakyBucket>(&numbers)) {
-    return make_bucket(leaky->rate, leaky->queue + 1, true);
+    return make_bucket({.rate = leaky->rate, .burst = leaky->queue + 1}, true);
   }
   if (std::holds_alternative<Unlimited>(numbers)) {
     return Error{ErrorCode::kInvalid, "unlimited counts nothing"};
@@ -146,7 +146,9 @@ Result<CounterRule> CounterRule::make_any(const Numbers& numbers) {
   return make_window(numbers);
 }
 
-Result<CounterRule> CounterRule::make_bucket(const Rate& rate, std::uint64_t burst, bool leaky) {
+Result<CounterRule> CounterRule::make_bucket(const TokenBucket& numbers, bool leaky) {
+  const Rate& rate = numbers.rate;
+  const std::uint64_t burst = numbers.burst;
   // One token takes period / (count x 1000) microseconds: step / unit of them, in lowest terms.
   std::uint64_t step = 1;
   Wide unit = 0;
@@ -158,9 +160,10 @@ Result<CounterRule> CounterRule::make_bucket(const Rate& rate, std::uint64_t bur
     unit /= common;
     if (unit >= kExact) return not_exact("a rate of that many tokens,", rate.count);
   }
-  const Rate scaled{static_cast<std::uint64_t>(unit), Duration(static_cast<std::int64_t>(step))};
-  auto made = leaky ? limit::Rule::make(LeakyBucket{scaled, burst - 1})
-                    : limit::Rule::make(TokenBucket{scaled, burst});
+  TokenBucket scaled = numbers;
+  scaled.rate = {static_cast<std::uint64_t>(unit), Duration(static_cast<std::int64_t>(step))};
+  auto made =
+      leaky ? limit::Rule::make(LeakyBucket{scaled.rate, burst - 1}) : limit::Rule::make(scaled);
   if (!made) return made.error();
   CounterRule rule(std::move(*made), Kind::kBucket);
   rule.ns_ = kNsPerUs;

@@ -94,7 +94,7 @@ class CounterRule {
 
   CounterRule(limit::Rule rule, Kind kind) : rule_(std::move(rule)), kind_(kind) {}
 
-  static Result<CounterRule> make_bucket(const Rate& rate, std::uint64_t burst, bool leaky);
+  static Result<CounterRule> make_bucket(const TokenBucket& numbers, bool leaky);
   static Result<CounterRule> make_window(const Numbers& numbers);
   Span span_of(std::uint64_t tokens) const;
   std::uint64_t taken_by(std::uint64_t cost) const;
