@@ -39,10 +39,22 @@ Correction both(const Correction& a, const Correction& b) {
   return told;
 }
 
-Charge charge_of(const Charged& charged, const TakenFrom& one, Change change, std::uint64_t cost,
-                 Instant at) {
+// The numbers by which what was taken counts now: those in force. Null where it counts no more. WHY
+// not those it was taken under: the counter would be made what they know of it, and forget what was
+// taken since.
+const limit::Rule* rule_in_force(const Charged& charged, const TakenFrom& one,
+                                 const CompiledPolicy& policy) {
+  if (one.limit == nullptr || charged.rules.get() == &policy) return one.rule;
+  const policy::Limit* limit = nullptr;
+  const Counter* counter = find_counter(policy, charged.counter(one), charged.key(one),
+                                        shape_of(one.rule->numbers()), limit);
+  return counter == nullptr ? nullptr : &counter->rule;
+}
+
+Charge charge_of(const Charged& charged, const TakenFrom& one, const limit::Rule& rule,
+                 Change change, std::uint64_t cost, Instant at) {
   Charge charge;
-  charge.rule = one.rule;
+  charge.rule = &rule;
   charge.counter = charged.counter(one);
   charge.key = charged.key(one);
   charge.cost = cost;
@@ -52,14 +64,17 @@ Charge charge_of(const Charged& charged, const TakenFrom& one, Change change, st
 }
 
 // The corrections that make a receipt's cost what `actual` says of each limit.
-std::vector<Charge> cost_changes(const Charged& charged, const Engine::Actual& actual) {
+std::vector<Charge> cost_changes(const Charged& charged, const Engine::Actual& actual,
+                                 const CompiledPolicy& policy) {
   std::vector<Charge> changes;
   for (const TakenFrom& one : charged.taken) {
     if (one.is_place() || one.local) continue;
     const std::optional<std::uint64_t> now_costs = actual(one.limit);
     if (!now_costs || *now_costs == one.cost) continue;
+    const limit::Rule* rule = rule_in_force(charged, one, policy);
+    if (rule == nullptr) continue;
     const bool less = *now_costs < one.cost;
-    changes.push_back(charge_of(charged, one, less ? Change::kGiveBack : Change::kTake,
+    changes.push_back(charge_of(charged, one, *rule, less ? Change::kGiveBack : Change::kTake,
                                 less ? one.cost - *now_costs : *now_costs - one.cost, charged.at));
   }
   return changes;
@@ -70,7 +85,7 @@ std::vector<Charge> place_changes(const Charged& charged, Change change, bool lo
   for (const TakenFrom& one : charged.taken) {
     if (!one.is_place() || one.local != local) continue;
     const Instant at = local ? charged.local_at : charged.places_at;
-    changes.push_back(charge_of(charged, one, change, one.cost, at));
+    changes.push_back(charge_of(charged, one, *one.rule, change, one.cost, at));
   }
   return changes;
 }
@@ -119,16 +134,18 @@ void Engine::settle(const Receipt& receipt, const Actual& actual, Instant now, C
     const std::lock_guard lock(charged.mutex);
     if (!std::exchange(charged.cost_open, false)) return tell(told, was(Outcome::kSpent));
   }
-  std::vector<Charge> changes = cost_changes(charged, actual);
+  const auto in_force = current();
+  std::vector<Charge> changes = cost_changes(charged, actual, *in_force);
   std::optional<store::Once> once;
   if (charged.from_id) {
-    const auto& api = current()->policy().api;
+    const auto& api = in_force->policy().api;
     once = cost_once(charged, api ? api->id_lifetime : kIdsLast);
   }
   if (changes.empty()) {
     if (!once) return tell(told, was(Outcome::kMade));
     // Nothing changes; that the id was used is remembered all the same.
-    changes.push_back(charge_of(charged, charged.taken.front(), Change::kGiveBack, 0, charged.at));
+    const TakenFrom& first = charged.taken.front();
+    changes.push_back(charge_of(charged, first, *first.rule, Change::kGiveBack, 0, charged.at));
   }
   store_.correct(changes, once, now, std::move(told));
 }

@@ -16,6 +16,16 @@ void Charged::add(TakenFrom one, std::string_view counter, std::string_view key)
   taken.push_back(one);
 }
 
+const Counter* find_counter(const CompiledPolicy& policy, std::string_view name,
+                            std::string_view key, std::uint32_t shape,
+                            const policy::Limit*& limit) {
+  const CompiledLimit* found = policy.find_limit(name.substr(0, name.find_first_of("@#")));
+  if (found == nullptr) return nullptr;
+  limit = &found->written();
+  const Counter* counter = found->find_counter(name, key);
+  return counter != nullptr && counter->shape == shape ? counter : nullptr;
+}
+
 Receipt Receipt::of(const Decision& decision) {
   std::shared_ptr<Charged> charged;
   for_each_charged(decision, [&](const LimitDecision& one, const Counter& counter) {

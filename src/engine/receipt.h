@@ -86,6 +86,11 @@ struct Charged {
   void add(TakenFrom one, std::string_view counter, std::string_view key);
 };
 
+// The counter of this name and key in a policy, and its limit; null where it is gone, or starts
+// anew under its name since it counts by another shape (shape_of()).
+const Counter* find_counter(const CompiledPolicy& policy, std::string_view name,
+                            std::string_view key, std::uint32_t shape, const policy::Limit*& limit);
+
 class Receipt {
  public:
   // Nothing was charged.

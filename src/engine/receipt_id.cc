@@ -193,15 +193,6 @@ std::size_t bytes_of(const Charged& charged) {
   return bytes;
 }
 
-// The counter of this name in the policy, and its limit.
-const Counter* find_counter(const CompiledPolicy& policy, std::string_view name,
-                            std::string_view key, const policy::Limit*& limit) {
-  const CompiledLimit* found = policy.find_limit(name.substr(0, name.find_first_of("@#")));
-  if (found == nullptr) return nullptr;
-  limit = &found->written();
-  return found->find_counter(name, key);
-}
-
 class Opener {
  public:
   Opener(std::string_view bytes, std::shared_ptr<const CompiledPolicy> policy)
@@ -242,8 +233,8 @@ class Opener {
       read_numbers(taken);
     } else {
       const auto shape = static_cast<std::uint32_t>(in_.word(4));
-      const Counter* found = find_counter(*kept_->policy, counter, key_, taken.limit);
-      if (found != nullptr && found->shape == shape) taken.rule = &found->rule;
+      const Counter* found = find_counter(*kept_->policy, counter, key_, shape, taken.limit);
+      if (found != nullptr) taken.rule = &found->rule;
     }
     if (in_.good() && taken.rule != nullptr) charged_->add(taken, counter, key_);
   }

@@ -76,6 +76,25 @@ TEST_F(Receipts, ACostIsCorrectedOnceInEitherDirection) {
   EXPECT_EQ(left(bob_), 1u);
 }
 
+TEST_F(Receipts, ACallThatOutlivesItsNumbersLeavesTheNewOnesCounting) {
+  install({limit("a", SlidingLog{10, seconds(60)}, {"user"})});
+  const Receipt log = charge(bob_, 4);
+  install({limit("a", SlidingLog{10, seconds(120)}, {"user"})});
+  EXPECT_EQ(left(bob_), 10u);  // another window is another counter
+  charge(bob_, 10);
+  EXPECT_EQ(settle(log, 3).outcome, Outcome::kMade);
+  EXPECT_EQ(left(bob_), 0u);
+
+  install({limit("b", bucket(10), {"user"})});
+  const Receipt taken = charge(bob_, 10);
+  install({limit("b", bucket(100), {"user"})});
+  EXPECT_TRUE(charge(bob_).empty());  // refused, and a use: from here on the new numbers count
+  now_ = now_ + Duration(seconds(80));
+  EXPECT_EQ(left(bob_), 80u);
+  settle(taken, 5);
+  EXPECT_EQ(left(bob_), 85u);
+}
+
 TEST_F(Receipts, CopiesAreOneReceipt) {
   install({limit("a", bucket(10), {"user"})});
   const Receipt receipt = charge(bob_, 4);
