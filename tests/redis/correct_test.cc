@@ -77,6 +77,18 @@ TEST(RedisCorrect, OwesWhatWasNotThere) {
   EXPECT_EQ(left(runner, charge), 2u);
 }
 
+TEST(RedisCorrect, KeepsThatABucketWasFullUnderNumbersThatHeldMeanwhile) {
+  RedisServer server;
+  Runner runner(support::patient(tcp(server)));
+  runner.wait_ready();
+  const auto of_burst = [](std::uint64_t burst, std::uint64_t cost) {
+    return charge_of(rule_of(TokenBucket{{1, hours(1)}, burst}), "c", "1:k,", cost);
+  };
+  const Instant at = runner.charge(std::vector{of_burst(6, 2)}, support::wall_now()).admission.at;
+  runner.correct(changed({of_burst(4, 1)}, Change::kGiveBack, at), std::nullopt, at);
+  EXPECT_EQ(left(runner, of_burst(8, 0)), 8u);
+}
+
 TEST(RedisCorrect, IsTimedByWhatWasAskedOfTheStore) {
   RedisServer server;
   metrics::Registry registry;
