@@ -75,7 +75,8 @@ std::vector<Charge> cost_changes(const Charged& charged, const Engine::Actual& a
     if (rule == nullptr) continue;
     const bool less = *now_costs < one.cost;
     changes.push_back(charge_of(charged, one, *rule, less ? Change::kGiveBack : Change::kTake,
-                                less ? one.cost - *now_costs : *now_costs - one.cost, charged.at));
+                                less ? one.cost - *now_costs : *now_costs - one.cost,
+                                charged.at + one.apart));
   }
   return changes;
 }
@@ -84,10 +85,22 @@ std::vector<Charge> place_changes(const Charged& charged, Change change, bool lo
   std::vector<Charge> changes;
   for (const TakenFrom& one : charged.taken) {
     if (!one.is_place() || one.local != local) continue;
-    const Instant at = local ? charged.local_at : charged.places_at;
+    const Instant at = local ? charged.local_at : charged.places_at + one.apart;
     changes.push_back(charge_of(charged, one, *one.rule, change, one.cost, at));
   }
   return changes;
+}
+
+// From now on the calls in flight are found as begun when they were renewed.
+void move_places(Charged& charged, const Correction& renewed) {
+  charged.places_at = renewed.at;
+  ++charged.renewals;
+  std::size_t place = 0;
+  for (TakenFrom& one : charged.taken) {
+    if (!one.is_place() || one.local) continue;
+    one.apart = place < renewed.apart.size() ? renewed.apart[place] : Duration{0};
+    ++place;
+  }
 }
 
 // An id's halves are corrected once each, its places once after each renewal.
@@ -230,8 +243,7 @@ void Engine::end_renewal(const Receipt& receipt, const Correction& correction,
   std::unique_lock lock(charged.mutex);
   charged.renewing = false;
   if (correction.outcome == Outcome::kMade && correction.found > 0) {
-    charged.places_at = correction.at;
-    ++charged.renewals;
+    move_places(charged, correction);
   }
   const auto release = std::exchange(charged.after_renewal, nullptr);
   lock.unlock();

@@ -91,7 +91,9 @@ void refund_charged(store::Store& store, const Pending& pending, Instant charged
     const Answer& answer = pending.answers[i];
     const bool taken = answer.known && answer.source != Source::kLocal &&
                        answer.verdict.allowed() && pending.charges[i].cost > 0;
-    if (taken) charged.emplace_back(pending.charges[i]).charged_at = charged_at;
+    if (!taken) continue;
+    charged.push_back(pending.charges[i]);
+    charged.back().charged_at = charged_at + answer.apart;
   }
   if (!charged.empty()) store.refund(charged, pending.now);
 }

@@ -50,6 +50,7 @@ struct LimitDecision {
   Reason reason = Reason::kNone;
   bool asked = true;  // false: of the verdict's numbers only the quota is known (store::Answer)
   std::uint64_t cost = 1;  // what was asked
+  Duration apart{0};       // by how much later than Decision::at it was charged (store::Answer)
   // Where the encoded key stands in Decision::keys.
   std::uint32_t key_begin = 0;
   std::uint32_t key_size = 0;

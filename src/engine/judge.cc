@@ -70,6 +70,7 @@ void judge_limit(const Pending& pending, const Met& met, LimitDecision& one) {
     failed = failed || !answer.known;
     all_asked = all_asked && answer.asked;
     if (!answer.known) continue;
+    one.apart = answer.apart;
     if (!first && !is_named_over(answer.verdict, one.verdict)) continue;
     first = false;
     one.verdict = answer.verdict;

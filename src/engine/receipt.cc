@@ -34,6 +34,7 @@ Receipt Receipt::of(const Decision& decision) {
     taken.rule = &counter.rule;
     taken.limit = one.limit;
     taken.cost = one.cost;
+    taken.apart = one.apart;
     taken.local = one.source == Source::kLocal;
     charged->add(taken, counter.name, decision.key_of(one));
   });

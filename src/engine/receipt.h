@@ -52,6 +52,8 @@ struct TakenFrom {
   std::uint32_t key_begin = 0;
   std::uint32_t key_size = 0;
   std::uint64_t cost = 0;
+  // By how much later than Charged::at it was charged; of calls in flight, than Charged::places_at.
+  Duration apart{0};
   bool local = false;  // by this instance's own share of the limit (local_share.h)
 
   bool is_place() const { return algorithm_of(rule->numbers()) == Algorithm::kConcurrency; }
@@ -69,7 +71,7 @@ struct Charged {
   Hash128 serial;
   bool from_id = false;
 
-  std::mutex mutex;  // guards what follows
+  std::mutex mutex;  // guards what follows, and when calls in flight count as begun
   bool cost_open = true;
   bool places_open = true;
   bool renewing = false;

@@ -14,6 +14,7 @@ constexpr std::uint8_t kVersion = 1;
 constexpr std::size_t kSealBytes = 16;
 constexpr std::uint8_t kAdhoc = 1;
 constexpr std::uint8_t kSameKey = 2;
+constexpr std::uint8_t kApart = 4;
 
 // Unique among all instances: a random number of this thread's, and a count.
 Hash128 next_serial() {
@@ -24,7 +25,7 @@ Hash128 next_serial() {
 
 // The most that what has no text of its own takes: the head and the seal, and each counter.
 constexpr std::size_t kMaxHead = 1 + 16 + 16 + 10 + 16 + kSealBytes;
-constexpr std::size_t kMaxCounter = 1 + 6 * 10;
+constexpr std::size_t kMaxCounter = 1 + 7 * 10;
 
 // Room of this thread for at least `most` bytes. WHY measured beforehand: a string would look at
 // its room for every byte.
@@ -59,6 +60,10 @@ class Writer {
   void varint(std::uint64_t value) {
     for (; value >= 0x80; value >>= 7) byte(static_cast<std::uint8_t>(value | 0x80));
     byte(static_cast<std::uint8_t>(value));
+  }
+  // Small ones of either sign are short.
+  void signed_varint(std::int64_t value) {
+    varint((static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63));
   }
   void text(std::string_view value) {
     varint(value.size());
@@ -109,6 +114,10 @@ class Reader {
     good_ = false;
     return 0;
   }
+  std::int64_t signed_varint() {
+    const std::uint64_t value = varint();
+    return static_cast<std::int64_t>((value >> 1) ^ (0 - (value & 1)));
+  }
   std::string_view text() { return take(varint()); }
   Instant instant() {
     const auto steady = static_cast<std::int64_t>(word());
@@ -155,11 +164,13 @@ class CounterWriter {
  public:
   explicit CounterWriter(Writer& out) : out_(out) {}
 
-  void add(std::string_view counter, std::string_view key, std::uint64_t cost,
-           std::uint32_t shape) {
-    name(0, counter, key);
+  void add(std::string_view counter, std::string_view key, std::uint64_t cost, std::uint32_t shape,
+           Duration apart) {
+    const bool is_apart = apart != Duration{0};
+    name(is_apart ? kApart : 0, counter, key);
     out_.varint(cost);
     out_.word32(shape);
+    if (is_apart) out_.signed_varint(apart.count());
   }
   void add_adhoc(std::string_view counter, std::string_view key, std::uint64_t cost,
                  const TokenBucket& numbers) {
@@ -236,6 +247,7 @@ class Opener {
       const Counter* found = find_counter(*kept_->policy, counter, key_, shape, taken.limit);
       if (found != nullptr) taken.rule = &found->rule;
     }
+    if ((flags & kApart) != 0) taken.apart = Duration(in_.signed_varint());
     if (in_.good() && taken.rule != nullptr) charged_->add(taken, counter, key_);
   }
 
@@ -306,7 +318,7 @@ void ReceiptIds::append(const Decision& decision, std::string& out) const {
   write_head(writer, next_serial(), decision.at, 0, {});
   CounterWriter counters(writer);
   for_each([&](const LimitDecision& one, const Counter& counter) {
-    counters.add(counter.name, decision.key_of(one), one.cost, counter.shape);
+    counters.add(counter.name, decision.key_of(one), one.cost, counter.shape, one.apart);
   });
   finish(writer, out);
 }
@@ -316,11 +328,9 @@ void ReceiptIds::append(const Receipt& receipt, std::string& out) const {
   Charged& charged = *receipt.charged();
   Room room(kMaxHead + charged.taken.size() * kMaxCounter + bytes_of(charged));
   Writer writer(room.data());
-  {
-    const std::lock_guard lock(charged.mutex);
-    write_head(writer, charged.from_id ? charged.serial : next_serial(), charged.at,
-               charged.renewals, charged.places_at);
-  }
+  const std::lock_guard lock(charged.mutex);
+  write_head(writer, charged.from_id ? charged.serial : next_serial(), charged.at, charged.renewals,
+             charged.places_at);
   CounterWriter counters(writer);
   for (const TakenFrom& one : charged.taken) {
     if (one.local) continue;
@@ -329,7 +339,7 @@ void ReceiptIds::append(const Receipt& receipt, std::string& out) const {
       counters.add_adhoc(charged.counter(one), charged.key(one), one.cost,
                          std::get<TokenBucket>(numbers));
     } else {
-      counters.add(charged.counter(one), charged.key(one), one.cost, shape_of(numbers));
+      counters.add(charged.counter(one), charged.key(one), one.cost, shape_of(numbers), one.apart);
     }
   }
   if (counters.any()) finish(writer, out);

@@ -7,10 +7,12 @@
 //   bytes: version (1), serial (16), charged at: steady, wall (16), renewals (varint);
 //          where there are renewals: since when calls in flight count: steady, wall (16);
 //          of each counter that was charged:
-//            flags (1): 1 numbers that came with the call, 2 the key of the one before
+//            flags (1): 1 numbers that came with the call, 2 the key of the one before, 4 charged
+//            (or, calls in flight: renewed) at another moment than the head says
 //            its name, unless 2 its key (varint length, bytes), what it was charged (varint)
 //            what must be as it was for the counter to be the same one (4),
 //            or with 1: rate's count, period, burst (varints)
+//            with 4: by how much later it was, ns (zigzag varint)
 //          seal (16): SipHash-128 of all before
 //   written in base64url.
 //

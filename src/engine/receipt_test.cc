@@ -13,6 +13,36 @@ using std::chrono::seconds;
 using store::Correction;
 using Outcome = store::Correction::Outcome;
 
+// Decides each charge of a request a microsecond after the one before, as slots of a Cluster do.
+class SlotStore final : public store::Store {
+ public:
+  void charge(std::span<const store::Charge> charges, Instant now, std::span<store::Answer> answers,
+              Done done) override {
+    for (std::size_t i = 0; i < charges.size(); ++i) {
+      memory_.charge_now(charges.subspan(i, 1), now + late(i), answers.subspan(i, 1));
+      answers[i].apart = late(i);
+    }
+    done({true, now});
+  }
+  void correct(std::span<const store::Charge> charges, const std::optional<store::Once>&,
+               Instant now, Corrected told) override {
+    Correction all;
+    all.at = now;
+    for (std::size_t i = 0; i < charges.size(); ++i) {
+      memory_.correct(charges.subspan(i, 1), std::nullopt, now + late(i),
+                      [&all](const Correction& one) { all.found += one.found; });
+      all.apart.push_back(late(i));
+    }
+    told(all);
+  }
+  void reset(std::span<const store::Charge> charges) override { memory_.reset(charges); }
+
+ private:
+  static Duration late(std::size_t i) { return std::chrono::microseconds(i); }
+
+  store::MemoryStore memory_;
+};
+
 class Receipts : public OverMemory {
  protected:
   Receipt charge(const TestRequest& request, std::optional<std::uint64_t> cost = std::nullopt) {
@@ -184,6 +214,45 @@ TEST_F(Receipts, AnIdIsGoodOnceAtEachHalf) {
   EXPECT_EQ(release(open()).outcome, Outcome::kSpent);  // the refund has ended the call
   EXPECT_EQ(decide(bob_, 0).limits[0].verdict.remaining, 2u);
   EXPECT_EQ(decide(bob_, 0).limits[1].verdict.remaining, 8u);
+}
+
+TEST(ReceiptsOverSlots, WhatWasChargedIsFoundByWhenItsOwnSlotChargedIt) {
+  SlotStore store;
+  Engine engine(store);
+  ASSERT_TRUE(engine.install(policy_of({limit("flight", Concurrency{1, seconds(10)}, {"user"}),
+                                        limit("log", SlidingLog{9, seconds(60)}, {"user"}),
+                                        limit("more", Concurrency{1, seconds(10)}, {"path"})})));
+  const TestRequest request{{"user", "bob"}, {"path", "/"}};
+  Instant now = at_ns(1'764'000'000'000'000'000);
+  const auto ask = [&](std::optional<std::uint64_t> cost) {
+    Decision answer;
+    engine.decide(request, now, cost, [&](Decision decision) { answer = std::move(decision); });
+    return answer;
+  };
+  Correction told;
+  const auto keep = [&told](const Correction& correction) { told = correction; };
+  const auto open = [&](const auto& made) {
+    std::string id;
+    engine.append_id(made, id);
+    return *engine.open(id);
+  };
+  for (const bool by_id : {false, true}) {
+    now = now + Duration(seconds(1));
+    const Decision decision = ask(1);
+    ASSERT_TRUE(decision.allowed);
+    Receipt receipt = by_id ? open(decision) : Receipt::of(decision);
+    for (int i = 0; i < 2; ++i) {
+      now = now + Duration(seconds(1));
+      engine.renew(receipt, now, keep);
+      EXPECT_EQ(told.found, 2u) << by_id << i;
+      if (by_id) receipt = open(receipt);
+    }
+    now = now + Duration(seconds(1));
+    engine.refund(receipt, now, keep);
+    for (const LimitDecision& one : ask(0).limits) {
+      EXPECT_EQ(one.verdict.remaining, one.verdict.quota) << one.name << by_id;
+    }
+  }
 }
 
 TEST_F(Receipts, AnIdThatChangesNothingIsUsedAllTheSame) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "base/siphash.h"
 #include "limit/rule.h"
@@ -39,8 +40,8 @@ struct Charge {
   // A shadow charge never refuses the request; it is charged only when the request is admitted and
   // it admits the call itself.
   bool shadow = false;
-  // For correct(): when the store charged it (Admission::at), so that a window gives back what it
-  // took itself. Left out: the window that holds `now`.
+  // For correct(): when the store charged it (Admission::at, and Answer::apart later), so that a
+  // window gives back what it took itself. Left out: the window that holds `now`.
   std::optional<Instant> charged_at = std::nullopt;
   Change change = Change::kGiveBack;  // for correct()
 };
@@ -63,6 +64,9 @@ struct Correction {
   // Of the charges that ended or renewed calls in flight: how many found them still there.
   std::uint32_t found = 0;
   Instant at = {};  // when it was made: renewed calls count as begun then
+  // Where what lies in several places was renewed, each by a clock of its own: by how much later
+  // than `at` each charge was, in their order. Empty: all at `at`.
+  std::vector<Duration> apart = {};
 };
 
 // Whether a request was admitted, and the moment at which the store decided it: an instant behind
@@ -83,6 +87,9 @@ struct Answer {
   // False when another charge of the request was refused without asking the store (deny cache), and
   // so nothing was asked of this one: of the verdict, the quota and whether the cost exceeds it.
   bool asked = true;
+  // By how much later than Admission::at it was charged: a request whose counters lie in several
+  // places is decided by several clocks.
+  Duration apart{0};
 };
 
 class Store {

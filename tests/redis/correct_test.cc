@@ -17,6 +17,7 @@ using std::chrono::seconds;
 using store::Change;
 using store::Charge;
 using store::Once;
+using support::Asked;
 using support::charge_of;
 using support::RedisCluster;
 using support::RedisServer;
@@ -29,6 +30,15 @@ std::vector<Charge> changed(std::vector<Charge> charges, Change change, Instant 
   for (Charge& charge : charges) {
     charge.change = change;
     charge.charged_at = at;
+  }
+  return charges;
+}
+
+// As `asked` charged them, each when its own slot did.
+std::vector<Charge> changed(std::vector<Charge> charges, Change change, const Asked& asked) {
+  charges = changed(std::move(charges), change, asked.admission.at);
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    charges[i].charged_at = asked.admission.at + asked.answers[i].apart;
   }
   return charges;
 }
@@ -152,6 +162,31 @@ TEST(RedisCorrect, IsMadeOnceOverSlotsOfACluster) {
   EXPECT_EQ(runner.correct(back, once, at).outcome, Outcome::kMade);
   EXPECT_EQ(runner.correct(back, once, at).outcome, Outcome::kSpent);
   for (const Charge& charge : charges) EXPECT_EQ(left(runner, charge), 10u);
+}
+
+// Calls in flight, and those of a log, are found by when their own slot charged them.
+TEST(RedisCorrect, FindsWhatWasChargedInEverySlotOfACluster) {
+  RedisCluster cluster(false);
+  Runner runner(support::patient(cluster.url()));
+  runner.wait_all_ready();
+  std::vector<Charge> charges;
+  for (const char* key : {"1:a,", "1:b,", "1:c,", "1:d,"}) {
+    charges.push_back(charge_of(rule_of(Concurrency{1, hours(1)}), "flight", key));
+    charges.push_back(charge_of(rule_of(SlidingLog{10, hours(1)}), "log", key, 6));
+  }
+  const std::vector places{charges[0], charges[2], charges[4], charges[6]};
+  const auto asked = runner.charge(charges, support::wall_now());
+  ASSERT_TRUE(asked.admission.admitted);
+  auto renewals = changed(charges, Change::kRenew, asked);
+  renewals = {renewals[0], renewals[2], renewals[4], renewals[6]};
+  const auto renewed = runner.correct(renewals, std::nullopt, asked.admission.at);
+  EXPECT_EQ(renewed.found, 4u);
+  ASSERT_EQ(renewed.apart.size(), 4u);
+  auto back = changed(charges, Change::kGiveBack, asked);
+  for (std::size_t i = 0; i < 4; ++i) back[2 * i].charged_at = renewed.at + renewed.apart[i];
+  EXPECT_EQ(runner.correct(back, std::nullopt, asked.admission.at).found, 4u);
+  for (const Charge& place : places) EXPECT_EQ(left(runner, place), 1u);
+  for (std::size_t i = 1; i < charges.size(); i += 2) EXPECT_EQ(left(runner, charges[i]), 10u);
 }
 
 TEST(RedisCorrect, SaysThatItIsNotKnownWhereTheServerDoesNotAnswer) {

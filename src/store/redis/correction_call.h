@@ -103,6 +103,17 @@ class RedisStore::CorrectionCall {
     at_us_ = result.now_us;
   }
 
+  // Of renewed calls, which are found again by when they count as begun.
+  std::vector<Duration> apart() const {
+    std::vector<Duration> apart;
+    if (items_.empty() || items_.front().change != Change::kRenew) return apart;
+    for (const redis::Item& item : items_) {
+      const std::int64_t later_us = item.now_us != 0 ? item.now_us - at_us_ : 0;
+      apart.emplace_back(later_us * kTickNs);
+    }
+    return apart;
+  }
+
   void one_less() {
     if (--waiting_ == 0) finish();
   }
@@ -111,7 +122,7 @@ class RedisStore::CorrectionCall {
     const std::unique_ptr<CorrectionCall> self(this);
     if (!items_.empty()) store_.health_.took(op(), Duration(net::steady_ns() - started_ns_));
     forget_denials();
-    if (told_) told_({outcome_, found_, at_ns(at_us_ * kTickNs)});
+    if (told_) told_({outcome_, found_, at_ns(at_us_ * kTickNs), apart()});
   }
 
   // By the first: what a call settles may differ from limit to limit.

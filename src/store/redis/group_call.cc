@@ -120,6 +120,7 @@ void GroupCall::take_correction(const resp::Reply& reply) {
   const std::int64_t answer = reply.first().integer();
   result.now_us = reply.first().next().integer();
   result.known = true;
+  for (Item* item : items_) item->now_us = result.now_us;
   if (answer > 0) {
     result.correction.found = static_cast<std::uint32_t>(answer - 1);
   } else {

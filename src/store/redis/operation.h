@@ -204,7 +204,10 @@ class RedisStore::Operation {
 
   void finish() {
     const bool admitted = !refused();
-    for (std::size_t i = 0; i < items_.size(); ++i) answers_[i] = answer(items_[i], admitted);
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+      answers_[i] = answer(items_[i], admitted);
+      answers_[i].apart = Duration((time_of(items_[i]) - at_us_) * kTickNs);
+    }
     const bool peek = std::all_of(items_.begin(), items_.end(),
                                   [](const redis::Item& item) { return item.cost == 0; });
     store_.health_.took(peek ? redis::Health::Op::kPeek : redis::Health::Op::kCharge,
