@@ -225,6 +225,21 @@ TEST(RedisFaults, RefusesAKnownRefusalWithoutAskingAgain) {
   EXPECT_TRUE(runner.charge(charge, now).verdict.allowed()) << "our own refund drops the refusal";
 }
 
+TEST(RedisFaults, TellsTheWaitAnewOnceItHasAdmittedASmallerCall) {
+  RedisServer server;
+  store::RedisOptions options = support::patient(tcp(server));
+  options.deny_cache = seconds(1);
+  Runner runner(options);
+  const Charge smaller = bucket(3);  // an hour each
+  Charge larger = smaller;
+  larger.cost = 2;
+  const Instant now = support::wall_now();
+  EXPECT_TRUE(runner.charge(larger, now).verdict.allowed());
+  EXPECT_LE(runner.charge(larger, now).verdict.retry_after, std::chrono::hours(1));
+  EXPECT_TRUE(runner.charge(smaller, now).verdict.allowed());
+  EXPECT_GT(runner.charge(larger, now).verdict.retry_after, std::chrono::hours(1));
+}
+
 TEST(RedisFaults, CountsTheInstancesThatSayTheyAreThere) {
   RedisServer server;
   std::atomic<std::uint32_t> counted[2]{};

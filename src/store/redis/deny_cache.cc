@@ -14,7 +14,7 @@ const DenyCache::Entry* DenyCache::entry_for(Shard& shard, const Hash128& id, co
 
 std::optional<Verdict> DenyCache::find(const Call& call) {
   if (!remembers(call)) return std::nullopt;
-  const Hash128 id = id_of(call.name);
+  const Hash128 id = call.counter.id;
   Shard& shard = shard_of(id);
   const std::lock_guard lock(shard.mutex);
   const Entry* entry = entry_for(shard, id, call);
@@ -28,7 +28,7 @@ std::optional<Verdict> DenyCache::find(const Call& call) {
 
 std::optional<Verdict> DenyCache::last_seen(const Call& call) {
   if (!remembers(call)) return std::nullopt;
-  const Hash128 id = id_of(call.name);
+  const Hash128 id = call.counter.id;
   Shard& shard = shard_of(id);
   const std::lock_guard lock(shard.mutex);
   const Entry* entry = entry_for(shard, id, call);
@@ -51,10 +51,12 @@ std::optional<Verdict> DenyCache::last_seen(const Call& call) {
 void DenyCache::remember(const Call& call, bool refused, const CounterRule::View& view,
                          std::int64_t now_us) {
   if (!remembers(call)) return;
-  const Hash128 id = id_of(call.name);
+  const Hash128 id = call.counter.id;
   Shard& shard = shard_of(id);
   const std::lock_guard lock(shard.mutex);
-  if (generation_of(id).load(std::memory_order_relaxed) != call.generation) return;
+  const Asked since = now(id);
+  if (since.forgotten != call.counter.forgotten) return;
+  refused = refused && since.charged == call.counter.charged;
   if (shard.entries.size() >= kMaxPerShard) make_room(shard, call.asked_ns);
   const Entry* before = entry_for(shard, id, call);
   if (!refused && before != nullptr && before->refused) return;  // of a larger cost: it still holds
@@ -63,10 +65,20 @@ void DenyCache::remember(const Call& call, bool refused, const CounterRule::View
 
 void DenyCache::forget(std::string_view name) {
   const Hash128 id = id_of(name);
-  generations_[id.low % kGenerations].fetch_add(1, std::memory_order_relaxed);
+  events_of(id).forgotten.fetch_add(1, std::memory_order_relaxed);
   Shard& shard = shard_of(id);
   const std::lock_guard lock(shard.mutex);
   shard.entries.erase(id);
+}
+
+void DenyCache::charged(const Call& call) {
+  if (!remembers(call)) return;
+  const Hash128 id = call.counter.id;
+  events_of(id).charged.fetch_add(1, std::memory_order_relaxed);
+  Shard& shard = shard_of(id);
+  const std::lock_guard lock(shard.mutex);
+  const auto found = shard.entries.find(id);
+  if (found != shard.entries.end()) found->second.refused = false;
 }
 
 std::size_t DenyCache::size() const {
@@ -82,6 +94,16 @@ Hash128 DenyCache::id_of(std::string_view name) const {
   SipHash hash(secret_);
   hash.add(name);
   return hash.finish();
+}
+
+DenyCache::Asked DenyCache::ask(std::string_view name) const {
+  return now(id_of(name));
+}
+
+DenyCache::Asked DenyCache::now(const Hash128& id) const {
+  const Events& events = events_[id.low % kEvents];
+  return {id, events.forgotten.load(std::memory_order_relaxed),
+          events.charged.load(std::memory_order_relaxed)};
 }
 
 void DenyCache::make_room(Shard& shard, std::int64_t steady_ns) const {

@@ -7,8 +7,9 @@
 // What else the refused request met is remembered too, as it was seen, so that a refusal told from
 // here can say how those limits stood a moment ago.
 //
-// A refusal that was on its way while its counter was given something back says nothing any more:
-// forget() moves the counter's generation on, and remember() wants that of the question.
+// What was on its way while its counter was given something back says nothing any more: forget()
+// moves a count on, and remember() wants that of the question. A call that was admitted meanwhile
+// has made the wait longer: charged() does the same, but how the counter was last seen stays.
 //
 // Bounded: a full shard drops what is over, or else what it comes upon first, which costs a
 // question to Redis and nothing more. THREADS: any.
@@ -38,18 +39,22 @@ class DenyCache {
 
   bool enabled() const { return lasts_ > Duration(0); }
 
+  // A counter, and what had become of it when a question was asked.
+  struct Asked {
+    Hash128 id;
+    std::uint32_t forgotten = 0;
+    std::uint32_t charged = 0;
+  };
+  Asked ask(std::string_view name) const;
+
   // A question about a counter.
   struct Call {
-    std::string_view name;
+    Asked counter;
     const std::shared_ptr<const CounterRule>& rule;
     std::uint64_t cost = 1;
-    std::int64_t asked_ns = 0;     // the steady clock's now
-    std::uint32_t generation = 0;  // of the counter, then
+    std::int64_t asked_ns = 0;  // the steady clock's now
   };
 
-  std::uint32_t generation(std::string_view name) const {
-    return generation_of(id_of(name)).load(std::memory_order_relaxed);
-  }
   // The refusal that holds for this call, or nothing.
   std::optional<Verdict> find(const Call& call);
   // How the counter of a call that another one refused would now stand, uncharged, by what was last
@@ -59,6 +64,8 @@ class DenyCache {
   // `refused`: by this counter.
   void remember(const Call& call, bool refused, const CounterRule::View& view, std::int64_t now_us);
   void forget(std::string_view name);
+  // A call on the counter was admitted: what it refused before has longer to wait now.
+  void charged(const Call& call);
 
   std::size_t size() const;
 
@@ -79,13 +86,17 @@ class DenyCache {
     std::unordered_map<Hash128, Entry, HashOfHash> entries;
   };
 
-  static constexpr std::size_t kGenerations = 1024;
+  // What happened to counters; those of one place share it. Relaxed: read again under the shard's
+  // mutex, which is taken after it was moved on.
+  struct Events {
+    std::atomic<std::uint32_t> forgotten{0};
+    std::atomic<std::uint32_t> charged{0};
+  };
+  static constexpr std::size_t kEvents = 1024;
 
   Hash128 id_of(std::string_view name) const;
-  // Relaxed: read again under the shard's mutex, which forget() takes after it.
-  const std::atomic<std::uint32_t>& generation_of(const Hash128& id) const {
-    return generations_[id.low % kGenerations];
-  }
+  Asked now(const Hash128& id) const;
+  Events& events_of(const Hash128& id) { return events_[id.low % kEvents]; }
   // What is remembered for the call, while it lasts. REQUIRES: the shard is locked.
   const Entry* entry_for(Shard& shard, const Hash128& id, const Call& call);
   bool remembers(const Call& call) const {
@@ -103,7 +114,7 @@ class DenyCache {
   const Duration lasts_;
   const SipKey secret_;
   std::array<Shard, kShards> shards_;
-  std::array<std::atomic<std::uint32_t>, kGenerations> generations_{};  // by counter
+  std::array<Events, kEvents> events_;
 };
 
 }  // namespace weir::store::redis

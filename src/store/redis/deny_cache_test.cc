@@ -19,10 +19,9 @@ std::shared_ptr<const CounterRule> rule_of(const Numbers& numbers) {
 
 class DenyCacheTest : public testing::Test {
  protected:
-  // A call at `ms` on the steady clock, of which the cache tells the generation as it does before a
-  // question.
+  // A call at `ms` on the steady clock, asked now.
   DenyCache::Call call(std::uint64_t cost, int ms) const {
-    return {name_, rule_, cost, Duration(milliseconds(ms)).count(), cache_.generation(name_)};
+    return {cache_.ask(name_), rule_, cost, Duration(milliseconds(ms)).count()};
   }
 
   DenyCache cache_{seconds(1)};
@@ -53,6 +52,20 @@ TEST_F(DenyCacheTest, DropsARefusalThatWasOnItsWayWhenItsCounterWasGivenSomethin
   EXPECT_TRUE(cache_.find(call(1, 3)).has_value());
   cache_.forget(name_);
   EXPECT_FALSE(cache_.find(call(1, 4)).has_value());
+}
+
+TEST_F(DenyCacheTest, RefusesNoMoreByWhatItSawBeforeACallWasAdmitted) {
+  const DenyCache::Call asked = call(2, 0);
+  cache_.remember(asked, true, drained_, kServerUs);
+  cache_.charged(call(1, 10));
+  EXPECT_FALSE(cache_.find(call(2, 11)).has_value()) << "it has longer to wait now";
+  EXPECT_TRUE(cache_.last_seen(call(2, 11)).has_value()) << "how it stood then is known";
+  cache_.remember(asked, true, drained_, kServerUs);  // it was on its way, to another loop
+  EXPECT_FALSE(cache_.find(call(2, 12)).has_value());
+  cache_.remember(call(2, 13), true, drained_, kServerUs);
+  EXPECT_TRUE(cache_.find(call(2, 14)).has_value());
+  cache_.charged(call(0, 15));
+  EXPECT_TRUE(cache_.find(call(2, 16)).has_value()) << "a peek takes nothing";
 }
 
 TEST_F(DenyCacheTest, DropsWhatAPolicyThatIsNoLongerInForceRefused) {

@@ -16,6 +16,7 @@
 
 #include "store/redis/client.h"
 #include "store/redis/counter_rule.h"
+#include "store/redis/deny_cache.h"
 
 namespace weir::store::redis {
 
@@ -27,7 +28,7 @@ struct Item {
   std::uint64_t cost = 1;
   bool shadow = false;
   std::optional<std::int64_t> charged_at_us;
-  std::uint32_t generation = 0;  // of the counter, when it was asked (deny_cache.h)
+  DenyCache::Asked asked;  // where refusals are remembered
   Change change = Change::kGiveBack;
 
   // What came back, where `known`.

@@ -87,7 +87,7 @@ class RedisStore::Operation {
   }
 
   redis::DenyCache::Call call_of(const redis::Item& item) const {
-    return {item.name, item.rule, item.cost, now_.steady_ns, item.generation};
+    return {item.asked, item.rule, item.cost, now_.steady_ns};
   }
 
   bool refused_by_cache() {
@@ -96,7 +96,7 @@ class RedisStore::Operation {
     for (std::size_t i = 0; i < items_.size(); ++i) {
       redis::Item& item = items_[i];
       if (!item.rule) continue;
-      item.generation = store_.denials_.generation(item.name);
+      item.asked = store_.denials_.ask(item.name);
       if (item.shadow) continue;
       const auto verdict = store_.denials_.find(call_of(item));
       if (!verdict) continue;
@@ -227,6 +227,8 @@ class RedisStore::Operation {
     if (!admitted) {
       const bool denied = !item.admits && verdict.outcome == Outcome::kDenied && !item.shadow;
       store_.denials_.remember(call_of(item), denied, item.view, now_us);
+    } else if (item.admits) {
+      store_.denials_.charged(call_of(item));
     }
     return Answer{verdict, Source::kRedis, true};
   }
