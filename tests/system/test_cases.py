@@ -252,15 +252,26 @@ class Cases(harness.SystemTest):
 
     def test_a_key_that_is_a_secret_is_told_nowhere_where_keys_are_hashed(self):
         admin, secret = harness.free_port(), "tok_live_neutral_123456"
+        token = {"Authorization": "Bearer t"}
         process = self.gateway(PER_KEY + f"admin: {{ listen: 127.0.0.1:{admin}, token: t }}\n"
                                "metrics: { keys: hashed }\nlog: { denials: 100 }\n")
         self.assertEqual([self.ask(X_Api_Key=secret) for _ in range(3)], [200, 429, 429])
-        told = [harness.get(admin, path, {"Authorization": "Bearer t"}) for path in
+        told = [harness.get(admin, path, token) for path in
                 ("/metrics", "/v1/stats", "/v1/events", "/v1/policy", "/debug/policy",
                  "/debug/stats")]
+        override = f"/v1/limits/per_key/overrides/{secret}"
+        for method, path, body in (("PUT", override, {"burst": 2}), ("DELETE", override, None),
+                                   ("POST", "/v1/bans", {"match": {"header.x-api-key": secret}}),
+                                   ("DELETE", f"/v1/limits/per_key/keys?key={secret}", None)):
+            sent = None if body is None else json.dumps(body)
+            client = harness.Client(admin)
+            self.assertEqual(client.request(method, path, token, sent).status, 200, path)
+            client.close()
+        told += [harness.get(admin, path, token) for path in ("/v1/stats", "/v1/events", "/readyz")]
         self.assertEqual({answer.status for answer in told}, {200})
         process.stop()
         self.assertIn("refused", process.output)
+        self.assertIn("change: set", process.output)
         for text in [process.output] + [answer.text for answer in told]:
             self.assertNotIn(secret, text)
 

@@ -138,8 +138,9 @@ void LivePolicy::put_in_force(std::vector<Waiting> changes) {
 }
 
 void LivePolicy::tell_in_force(const Waiting& change) {
-  std::string what = (change.entry ? "set " : "removed ") + overlay::to_text(change.target);
-  if (change.entry) what += " " + overlay::to_text(*change.entry);
+  const policy::KeyForm keys = base_.policy.metrics.keys;
+  std::string what = (change.entry ? "set " : "removed ") + overlay::told(change.target, keys);
+  if (change.entry) what += " " + overlay::told(change.target, *change.entry, keys);
   log::info("change: " + what + ", by: " + change.who);
   change.done({});
 }
@@ -189,7 +190,7 @@ void LivePolicy::on_expiry() {
   overlay::Entries left = entries_;
   for (const auto& [name, entry] : entries_) {
     if (entry.holds(now_ns)) continue;
-    log::info("change: " + overlay::to_text(name) + " has expired");
+    log::info("change: " + overlay::told(name, base_.policy.metrics.keys) + " has expired");
     keeper_->erase(name, [](const Result<bool>&) {});
     left.erase(name);
   }

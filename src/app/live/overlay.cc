@@ -29,10 +29,24 @@ struct LimitEntries {
   std::size_t size() const { return overrides.size() + (fields == nullptr ? 0 : 1); }
 };
 
+constexpr std::string_view kHidden = "...";
+
+bool hides_key(const Name& name) {
+  return name[0] == "override" || name[0] == "ban";
+}
+
 std::string joined(const std::vector<std::string>& lines) {
   std::string out;
   for (const std::string& line : lines) out += (out.empty() ? "" : "; ") + line;
   return out;
+}
+
+// What is set aside, and why. WHY not why where its key is not told: a mistake may quote it.
+std::string not_fitting(const Name& name, const std::vector<std::string>& mistakes,
+                        policy::KeyForm keys) {
+  const bool quotes = keys != policy::KeyForm::kPlain && hides_key(name);
+  return told(name, keys) + ": " +
+         (quotes ? "it does not fit the policy in force" : joined(mistakes));
 }
 
 // Those of them that fit by themselves, where not all do together.
@@ -41,7 +55,9 @@ LimitEntries keep_fitting(const policy::Policy& base, const policy::Node& tree, 
   LimitEntries kept;
   const auto fits = [&](const LimitEntries& some, const Name& name) {
     const auto changed = policy::change_limit(base, tree, place, some.change());
-    if (!changed.limit) set_aside.push_back(to_text(name) + ": " + joined(changed.mistakes));
+    if (!changed.limit) {
+      set_aside.push_back(not_fitting(name, changed.mistakes, base.metrics.keys));
+    }
     return changed.limit.has_value();
   };
   if (all.fields != nullptr) {
@@ -78,7 +94,7 @@ void apply_ban(const policy::Policy& base, const Name& name, const Entry& entry,
   std::vector<std::string> mistakes;
   auto match = policy::read_meant(base, entry.set, mistakes);
   if (!match) {
-    out.set_aside.push_back(to_text(name) + ": " + joined(mistakes));
+    out.set_aside.push_back(not_fitting(name, mistakes, base.metrics.keys));
     return;
   }
   out.policy.block.push_back({std::move(*match), entry.until_ns, /*ban=*/true});
@@ -90,7 +106,7 @@ void apply_policy(const Name& name, const Entry& entry, Applied& out) {
   if (mistakes.empty()) {
     ++out.in_force;
   } else {
-    out.set_aside.push_back(to_text(name) + ": " + joined(mistakes));
+    out.set_aside.push_back(not_fitting(name, mistakes, out.policy.metrics.keys));
   }
 }
 
@@ -158,6 +174,21 @@ std::string to_text(const Entry& entry) {
   out["at_ns"] = entry.at_ns;
   if (entry.until_ns) out["until_ns"] = *entry.until_ns;
   return json::serialize(out);
+}
+
+std::string told(const Name& name, policy::KeyForm keys) {
+  if (keys == policy::KeyForm::kPlain || !hides_key(name)) return to_text(name);
+  Name hidden = name;
+  const std::size_t secret = name[0] == "ban" ? 1 : 2;
+  std::fill(hidden.begin() + static_cast<std::ptrdiff_t>(secret), hidden.end(), kHidden);
+  return to_text(hidden);
+}
+
+std::string told(const Name& name, const Entry& entry, policy::KeyForm keys) {
+  if (keys == policy::KeyForm::kPlain || name[0] != "ban") return to_text(entry);
+  Entry hidden = entry;
+  for (auto& [attribute, value] : hidden.set) value = kHidden;
+  return to_text(hidden);
 }
 
 std::optional<Name> name_of(std::string_view text) {

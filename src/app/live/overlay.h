@@ -62,4 +62,9 @@ std::string to_text(const Entry& entry);
 std::optional<Name> name_of(std::string_view text);
 std::optional<Entry> entry_of(std::string_view text);
 
+// For the log and for whoever asks what state the program is in: unless keys are told in full
+// there, without an override's key and without what a ban's match names.
+std::string told(const Name& name, policy::KeyForm keys);
+std::string told(const Name& name, const Entry& entry, policy::KeyForm keys);
+
 }  // namespace weir::app::overlay

@@ -81,6 +81,38 @@ TEST(OverlayTexts, NamesAndEntriesReadBackAsTheyWere) {
   EXPECT_EQ(entry_of(to_text(one)), one);
 }
 
+TEST(OverlayTexts, KeysAndMatchesAreToldOnlyWhereKeysAre) {
+  const Entry ban = entry(R"({"header.x-api-key":"tok_1","ip":["192.0.2.1"]})", 7);
+  const Name override_name{"override", "a", "tok_1", "eu"};
+  const Name ban_name{"ban", R"({"header.x-api-key":"tok_1"})"};
+  EXPECT_EQ(told(override_name, policy::KeyForm::kPlain), to_text(override_name));
+  EXPECT_EQ(told(ban_name, ban, policy::KeyForm::kPlain), to_text(ban));
+  for (const policy::KeyForm keys : {policy::KeyForm::kHashed, policy::KeyForm::kOff}) {
+    EXPECT_EQ(told(override_name, keys), R"(["override","a","...","..."])");
+    EXPECT_EQ(told(ban_name, keys), R"(["ban","..."])");
+    EXPECT_EQ(
+        told(ban_name, ban, keys),
+        R"({"set":{"header.x-api-key":"...","ip":"..."},"who":"test","at_ns":1,"until_ns":7})");
+    EXPECT_EQ(told({"limit", "a"}, keys), R"(["limit","a"])");
+    EXPECT_EQ(told({"override", "a", "u"}, entry(R"({"burst":9})"), keys),
+              R"({"set":{"burst":9},"who":"test","at_ns":1})");
+  }
+}
+
+TEST(OverlayTexts, WhatIsSetAsideTellsNoKeyWhereKeysAreNotTold) {
+  const auto loaded = policy::load_text("p.yaml", std::string("metrics: { keys: off }\n") + kPolicy,
+                                        policy::Format::kYaml);
+  ASSERT_TRUE(loaded.policy);
+  const Applied applied = apply(*loaded.policy, *loaded.tree,
+                                {{{"override", "b", "tok_1"}, entry(R"({"limit":1})")},
+                                 {{"ban", R"({"ip":"tok_1"})"}, entry(R"({"ip":"tok_1"})")}},
+                                0);
+  ASSERT_EQ(applied.set_aside.size(), 2u);
+  for (const std::string& one : applied.set_aside) {
+    EXPECT_EQ(one.find("tok_1"), std::string::npos) << one;
+  }
+}
+
 TEST(OverlayTexts, WhatIsNoNameOrEntryIsNothing) {
   for (const char* text : {"", "[]", "[1]", R"(["other"])", R"(["limit"])", R"(["override","a"])",
                            R"(["policy","x"])", "{}"}) {
