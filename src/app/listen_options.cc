@@ -2,6 +2,10 @@
 
 namespace weir::app {
 
+bool has_listener(const policy::Policy& policy) {
+  return policy.gateway || policy.api || policy.resp || policy.grpc || policy.admin;
+}
+
 net::ListenAddress listen_address(const policy::Address& address) {
   return {address.host, address.port, address.path};
 }

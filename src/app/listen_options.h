@@ -12,6 +12,11 @@
 
 namespace weir::app {
 
+// What to tell of a policy that the program cannot serve; a library can use it.
+inline constexpr char kNoListener[] =
+    "nothing to serve: the policy names no listener; add gateway, api, resp, grpc or admin";
+bool has_listener(const policy::Policy& policy);
+
 net::ListenAddress listen_address(const policy::Address& address);
 net::TlsServerFiles tls_files(const policy::Tls& tls);
 

@@ -29,12 +29,8 @@ std::optional<policy::Policy> load(const ServeOptions& options, LivePolicy& live
   print_findings(loaded);
   if (!loaded.policy) return std::nullopt;
   const policy::Policy& policy = *loaded.policy;
-  if (!policy.gateway && !policy.api && !policy.resp && !policy.grpc && !policy.admin) {
-    std::fprintf(
-        stderr,
-        "%s: nothing to serve: the policy names no listener; add gateway, api, resp, grpc or "
-        "admin\n",
-        policy.file.c_str());
+  if (!has_listener(policy)) {
+    std::fprintf(stderr, "%s: %s\n", policy.file.c_str(), kNoListener);
     return std::nullopt;
   }
   return std::move(loaded.policy);

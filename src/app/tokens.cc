@@ -18,7 +18,7 @@ bool is_readable_by_all(const std::string& path) {
 Result<bool> attach_tokens(policy::Policy& policy, metrics::Registry* registry) {
   if (!policy.identity.jwt) return true;
   auto verifier = jwt::Verifier::open(policy.identity, registry);
-  if (!verifier) return verifier.error();
+  if (!verifier) return Error{ErrorCode::kInvalid, verifier.error().message};
   if ((*verifier)->has_secret() && is_readable_by_all((*verifier)->file())) {
     log::warning("identity.jwt: " + (*verifier)->file() +
                  " holds a secret and everybody on this machine can read it; chmod 600 it");

@@ -12,7 +12,8 @@ namespace weir::app {
 
 // Reads the keys that `identity.jwt` names. Warns of a secret that everybody on this machine can
 // read. `registry` may be null.
-// ERRORS: as jwt::Verifier::open.
+// ERRORS: kInvalid: what jwt::Verifier::open says of them. A file that a policy names is part of
+// it: where it cannot be read, the policy is wrong.
 Result<bool> attach_tokens(policy::Policy& policy, metrics::Registry* registry);
 
 }  // namespace weir::app

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/listen_options.h"
+#include "app/named_files.h"
 #include "app/store.h"
 #include "app/tokens.h"
 #include "base/counted.h"
@@ -51,26 +52,29 @@ std::string explain_route(const policy::Policy& policy, const engine::Attributes
   return "goes to " + describe(group) + " by " + by + '\n';
 }
 
+// Says what is wrong; the exit code of that.
+int refuse(const std::string& file, const std::string& why) {
+  std::fprintf(stderr, "%s: %s\n", file.c_str(), why.c_str());
+  return kExitUsage;
+}
+
 // Checks one file and, where asked to, explains a request by it. The exit code.
 int validate_file(const std::string& file, const std::string& request) {
   policy::Loaded loaded = policy::load_file(file);
   print_findings(loaded);
   if (!loaded.policy) return kExitUsage;
   const Result<bool> attached = attach_tokens(*loaded.policy, nullptr);
-  if (!attached) {
-    std::fprintf(stderr, "%s: %s\n", file.c_str(), attached.error().message.c_str());
-    return kExitUsage;
-  }
+  if (!attached) return refuse(file, attached.error().message);
   const std::size_t limits = loaded.policy->limits.size();
   const auto compiled = engine::CompiledPolicy::make(std::move(*loaded.policy));
-  if (!compiled) {
-    std::fprintf(stderr, "%s: %s\n", file.c_str(), compiled.error().message.c_str());
-    return kExitUsage;
-  }
+  if (!compiled) return refuse(file, compiled.error().message);
   const Result<bool> stored = check_store(**compiled);
-  if (!stored) {
-    std::fprintf(stderr, "%s: %s\n", file.c_str(), stored.error().message.c_str());
-    return kExitUsage;
+  if (!stored) return refuse(file, stored.error().message);
+  const std::vector<std::string> unreadable = check_tls_files((*compiled)->policy());
+  for (const std::string& one : unreadable) refuse(file, one);
+  if (!unreadable.empty()) return kExitUsage;
+  if (!has_listener((*compiled)->policy())) {
+    std::fprintf(stderr, "%s: warning: %s\n", file.c_str(), kNoListener);
   }
   std::printf("%s: right, %s\n", file.c_str(), counted(limits, "limit").c_str());
   if (request.empty()) return kExitOk;

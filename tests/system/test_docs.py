@@ -10,7 +10,7 @@ import re
 import shlex
 
 import harness
-from certificates import openssl
+from certificates import Authority, openssl
 from example import PlayedTest
 from live import LiveTest
 
@@ -210,13 +210,16 @@ class Guides(PlayedTest):
             self.assertEqual(compiled.wait(60), 0, compiled.output)
 
     def test_every_policy_that_the_documents_show_is_one(self):
+        cert, key = Authority(self.folder).sign("cert")
         private, keys = self.folder / "private.pem", self.folder / "keys.pem"
         openssl("genpkey", "-algorithm", "RSA", "-out", private)
         openssl("pkey", "-in", private, "-pubout", "-out", keys)
         shown = 0
         for document in DOCUMENTS:
             for language, block in fenced_blocks(document):
-                policy = as_policy(language, block.replace("/etc/weir/keys.pem", str(keys)))
+                block = block.replace("/etc/weir/keys.pem", str(keys))
+                block = re.sub(r"/etc/weir/[\w.-]+\.pem", str(cert), block)
+                policy = as_policy(language, re.sub(r"/etc/weir/[\w.-]+\.key", str(key), block))
                 if policy is None:
                     continue
                 shown += 1

@@ -225,6 +225,28 @@ class CommandLine(harness.SystemTest):
         self.assertIn("algorithm", result.stderr)
         self.assertIn("empty.yaml", result.stderr)
 
+    def test_validate_and_serve_refuse_files_that_are_not_there_in_the_same_words(self):
+        api = f"limits: []\napi: {{ listen: 127.0.0.1:{harness.free_port()}"
+        gateway = api.replace("api:", "gateway:")
+        for policy, told in (
+                (api + ", tls: { cert: /no/cert, key: /no/key } }\n", "api: cannot use /no/cert"),
+                (api + " }\nstore: { url: 'rediss://127.0.0.1:1', ca: /no/ca }\n",
+                 "store: store.ca: cannot use /no/ca"),
+                (gateway + ", upstream: 'https://127.0.0.1:1', upstream_tls: { ca: /no/ca } }\n",
+                 "gateway: cannot use /no/ca"),
+                (api + " }\nidentity: { user: 'jwt:sub', jwt: { keys: /no/keys, "
+                 "algorithms: [RS256] } }\n", "identity.jwt: /no/keys: cannot be opened")):
+            path = self.write("weir.yaml", policy)
+            for result in (run("validate", path), run("serve", "-c", path)):
+                self.assertEqual(result.returncode, 2, result.stderr)
+                self.assertIn(told, result.stderr)
+
+    def test_validate_warns_where_there_is_nothing_to_serve(self):
+        path = self.write("weir.yaml", "limits: []\n")
+        validated, served = run("validate", path), run("serve", "-c", path)
+        self.assertEqual((validated.returncode, served.returncode), (0, 2))
+        self.assertIn("warning: nothing to serve: the policy names no listener", validated.stderr)
+        self.assertIn("nothing to serve: the policy names no listener", served.stderr)
 
     def test_validate_explains_which_limits_a_request_meets(self):
         result = run("validate", harness.ROOT / "examples/quickstart.yaml", "--explain",
