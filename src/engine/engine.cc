@@ -110,6 +110,12 @@ void answer_at_once(std::unique_ptr<Pending> pending) {
   PendingPool::give(std::move(pending));
 }
 
+// Whether somebody looks at what one key has left: that is no request. WHY one whose cost is 0 is:
+// what it costs may be settled later.
+bool is_look(const Pending& pending) {
+  return pending.attributes == nullptr && pending.met.front().cost == 0;
+}
+
 // Whether an enforcing limit refuses before the store is asked: then nothing is charged.
 bool is_refused(const Pending& pending) {
   for (const Met& met : pending.met) {
@@ -270,7 +276,7 @@ void Engine::finish(std::unique_ptr<Pending> pending, store::Admission admission
   judge(*pending, *bans_);
   Decision& decision = pending->decision;
   decision.at = admission.at;
-  if (metrics_) count(*pending, decision);
+  if (metrics_ && !is_look(*pending)) count(*pending, decision);
   if (admission.admitted && !decision.allowed) refund_charged(store_, *pending, admission.at);
   if (denied_ && !decision.allowed && pending->attributes != nullptr) {
     denied_(*pending->attributes, decision);

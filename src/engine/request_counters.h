@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/metrics.h"
+#include "weir/decision.h"
 
 namespace weir::engine {
 
@@ -19,6 +20,10 @@ struct RequestCounters {
         error(make(registry, listener, "error")) {}
 
   void count(bool admitted) const { (admitted ? allowed : denied).add(); }
+  // A refusal because the store failed is no decision.
+  void count(bool admitted, Reason reason) const {
+    reason == Reason::kLimiterUnavailable ? error.add() : count(admitted);
+  }
 
   const metrics::Counter allowed;
   const metrics::Counter denied;

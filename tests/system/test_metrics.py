@@ -147,7 +147,27 @@ class Metrics(harness.SystemTest):
         found = samples(self.page().text)
         self.assertEqual(
             found['weir_decisions_total{limit="by_user",outcome="denied",source="fail_closed"}'], 1)
+        self.assertEqual(harness.get(self.ports["gateway"], "/", {"X-User-Id": "u"}).status, 503)
+        self.resp([b"WEIR.CHECK", b"1", b"user", b"u"])
+        found = samples(self.page().text)
+        for listener in ("gateway", "api", "resp"):
+            told = [found.get(f'weir_requests_total{{listener="{listener}",outcome="{outcome}"}}', 0)
+                    for outcome in ("denied", "error")]
+            self.assertEqual(told, [0, 1], listener)
         self.assertGreaterEqual(found['weir_store_seconds_count{op="charge"}'], 1)
+
+    def test_a_look_at_a_key_is_no_decision(self):
+        self.begin()
+        look = "/v1/limits/by_user/keys?key=u"
+        for port in (self.ports["api"], self.ports["admin"]):
+            self.assertEqual(harness.get(port, look).status, 200)
+        self.resp([b"WEIR.TAKE", b"by_user", b"0", b"u"])
+        self.assertNotIn("weir_decisions_total{", self.page().text)
+        self.assertNotIn("weir_tokens_ratio_count", self.page().text)
+        self.assertEqual(self.check("u"), 200)
+        found = samples(self.page().text)
+        name = 'weir_decisions_total{limit="by_user",outcome="allowed",source="memory"}'
+        self.assertEqual(found[name], 1)
 
     def test_a_shadow_limit_is_counted_and_refuses_nothing(self):
         self.begin(burst=100)
@@ -180,7 +200,8 @@ class Metrics(harness.SystemTest):
         self.assertEqual({series: found[series] for series in found
                           if series.startswith('weir_requests_total{listener="api"')},
                          {'weir_requests_total{listener="api",outcome="allowed"}': 1,
-                          'weir_requests_total{listener="api",outcome="denied"}': 7})
+                          'weir_requests_total{listener="api",outcome="denied"}': 2,
+                          'weir_requests_total{listener="api",outcome="error"}': 5})
         self.assertGreaterEqual(sum(value for series, value in found.items()
                                     if series.startswith("weir_store_errors_total")), 1)
 

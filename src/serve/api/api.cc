@@ -46,7 +46,7 @@ std::string_view Api::id_of(const engine::Receipt& receipt) const {
 
 void Api::answer(const engine::Decision& decision, std::string_view id,
                  http::Response& response) const {
-  count(decision.allowed);
+  count(decision);
   response.status = decision.allowed ? 200 : engine::refusal_status(decision);
   // WHY not 403: callers know 429 as "no", and let through what they do not know.
   if (decision.reason == Reason::kBlocked) response.status = kTooManyRequests;

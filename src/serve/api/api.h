@@ -32,7 +32,9 @@ class Api {
   Instant now_of(const http::Request& request) const { return request.at ? *request.at : now(); }
 
   // Counts one decision.
-  void count(bool allowed) const { requests_.count(allowed); }
+  void count(const engine::Decision& decision) const {
+    requests_.count(decision.allowed, decision.reason);
+  }
 
   // Fill an answer that says what is wrong, count it, and run `done`.
   void refuse(http::Response& response, int status, std::string_view detail, std::string_view field,

@@ -60,7 +60,7 @@ void told(Asked* asked) {
 void on_decision(Asked* asked, std::size_t index, const engine::Decision& decision,
                  std::string_view id) {
   if (asked->body.batch) {
-    asked->api->count(decision.allowed);
+    asked->api->count(decision);
     engine::append_check_json(decision, id, asked->decisions[index]);
   } else {
     asked->api->answer(decision, id, *asked->response);

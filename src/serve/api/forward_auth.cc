@@ -60,7 +60,7 @@ struct Asked {
 
 void fill(const Asked& asked, const engine::Decision& decision) {
   http::Response& response = *asked.response;
-  asked.api->count(decision.allowed);
+  asked.api->count(decision);
   engine::AnswerHeaders::append(decision, response.headers);
   if (decision.allowed) return;
   const int status = engine::refusal_status(decision);

@@ -131,7 +131,7 @@ void Session::on_decision(const engine::Decision& decision) {
       decision.delay.count() > 0 ? hold(decision.delay) : begin_exchange();
     }
   } else {
-    worker_.counters.requests.denied.add();
+    worker_.counters.requests.count(false, decision.reason);
     leave_head();
     refuse(decision);
   }

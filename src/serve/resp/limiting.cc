@@ -81,7 +81,7 @@ void Commands::append_throttle(const store::Answer& answer, bool cell, std::stri
 // [allowed, limit, remaining, retry_after_us, reset_after_us, delay_us, source]
 void Commands::append_decision(const engine::Decision& decision, const Client& client,
                                std::string& out) const {
-  requests_.count(decision.allowed);
+  requests_.count(decision.allowed, decision.reason);
   const engine::LimitDecision* named = decision.named_limit();
   const Verdict verdict = named != nullptr && named->known() ? named->verdict : Verdict{};
   const bool wait = verdict.outcome == Outcome::kDenied && verdict.retry_known;
