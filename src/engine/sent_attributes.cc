@@ -68,7 +68,7 @@ std::optional<BadField> SentAttributes::add(const Attribute& attribute, std::str
   const bool names_caller =
       attribute.kind == Attribute::Kind::kUser || attribute.kind == Attribute::Kind::kTier;
   if (names_caller && value.empty()) return std::nullopt;
-  if (find(attribute)) return bad(attribute, "is named twice, spelled differently");
+  if (find(attribute)) return bad(attribute, "is named twice");
   Value& kept = next();
   if (auto mistake = normalise(attribute, value, policy, kept.second)) {
     return bad(attribute, *std::move(mistake));

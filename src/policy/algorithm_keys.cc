@@ -44,6 +44,12 @@ bool AlgorithmKeys::takes(NumberKey key) const {
   return holds(required, key) || holds(optional, key);
 }
 
+bool AlgorithmKeys::takes_named(std::string_view key) const {
+  const auto named = [key](NumberKey one) { return key_name(one) == key; };
+  return std::any_of(required.begin(), required.end(), named) ||
+         std::any_of(optional.begin(), optional.end(), named);
+}
+
 std::string AlgorithmKeys::words() const {
   std::vector<std::string_view> names;
   for (NumberKey key : required) names.push_back(key_name(key));

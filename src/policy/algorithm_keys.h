@@ -20,6 +20,7 @@ struct AlgorithmKeys {
   std::string_view list;  // "windows", "buckets", or "" for none
 
   bool takes(NumberKey key) const;
+  bool takes_named(std::string_view key) const;
   bool requires_key(NumberKey key) const;
   std::string words() const;  // "rate and burst"
 };

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "policy/algorithm_keys.h"
 #include "policy/limit_draft.h"
 #include "policy/match.h"
 #include "policy/override_key.h"
@@ -120,10 +121,27 @@ void set_tiers(Entries& limit, const Node& tiers) {
   set(limit, "tiers", mapping_of(std::move(merged)));
 }
 
+// With the numbers of the old one that stand flat and that it does not take: who asks for another
+// algorithm cannot take them out.
+void set_algorithm(Entries& limit, const json::value& algorithm) {
+  set(limit, "algorithm", to_node(algorithm));
+  const json::string* name = algorithm.if_string();
+  const auto all = algorithm_keys();
+  const auto keys = std::find_if(all.begin(), all.end(), [&](const AlgorithmKeys& one) {
+    return name != nullptr && one.name == std::string_view(*name);
+  });
+  if (keys == all.end()) return;
+  std::erase_if(limit, [&](const Entry& entry) {
+    if (is_list(entry.key)) return entry.key != keys->list;
+    const bool flat = is_number(entry.key) && entry.value->is_scalar();
+    return flat && !keys->takes_named(entry.key);
+  });
+}
+
 void set_fields(Entries& limit, const json::object& fields, std::vector<std::string>& mistakes) {
   // The algorithm says where numbers stand, so it comes first.
   if (const json::value* algorithm = fields.if_contains("algorithm")) {
-    set(limit, "algorithm", to_node(*algorithm));
+    set_algorithm(limit, *algorithm);
   }
   for (const auto& [name, value] : fields) {
     const std::string key(name);

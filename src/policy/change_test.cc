@@ -91,6 +91,29 @@ TEST_F(ChangeLimit, ATierIsMergedWithTheOthers) {
             numbers({TokenBucket{Rate{1, std::chrono::seconds(1)}, 60}}));
 }
 
+class ChangeFlat : public ChangeLimit {
+ protected:
+  ChangeFlat()
+      : ChangeLimit(R"(
+limits:
+  - { name: other, algorithm: unlimited }
+  - { name: a, algorithm: token_bucket, rate: 2/s, burst: 5 }
+)") {}
+};
+
+TEST_F(ChangeFlat, AnotherAlgorithmLeavesOutTheNumbersThatItDoesNotTake) {
+  const auto window = change(R"({"algorithm":"fixed_window","limit":3,"window":"1m"})");
+  ASSERT_TRUE(window.limit) << window.mistakes.front();
+  EXPECT_EQ(numbers(window.limit->numbers), numbers({FixedWindow{3, std::chrono::minutes(1)}}));
+  const auto leaky = change(R"({"queue":4,"algorithm":"leaky_bucket"})");
+  ASSERT_TRUE(leaky.limit) << leaky.mistakes.front();
+  EXPECT_EQ(numbers(leaky.limit->numbers),
+            numbers({LeakyBucket{Rate{2, std::chrono::seconds(1)}, 4}}));
+  EXPECT_TRUE(change(R"({"algorithm":"unlimited"})").limit);
+  EXPECT_FALSE(change(R"({"algorithm":"fixed_window","limit":3,"window":"1m","burst":9})").limit);
+  EXPECT_FALSE(change(R"({"algorithm":"fixed_window","limit":3})").limit);
+}
+
 class ChangeTable : public ChangeLimit {
  protected:
   ChangeTable()

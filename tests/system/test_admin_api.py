@@ -68,6 +68,14 @@ class AdminApi(LiveTest):
             self.assertEqual(got, status, (path, body, value))
             self.assertIn(text, json.dumps(value).replace("\\u0027", "'"), (path, body))
         self.assertEqual(self.control("PUT", "/v1/limits/b", [1])[0], 400)
+        status, value = self.control("POST", "/v1/bans", {"match": {"ip": "192.0.2.1"}, "for": 60})
+        self.assertEqual((status, value["detail"]), (422, "for is over already, wants a duration such "
+                                                     "as 60s, or a Unix time to come"))
+        for query in ("after=x", "after=", "after=1x", "after=-1", "after=1&after=2", "after"):
+            status, value = self.control("GET", f"/v1/events?{query}")
+            self.assertEqual(status, 400, query)
+            self.assertIn("after must be the id of an event", value["detail"])
+        self.assertEqual(self.control("GET", "/v1/limits/b/keys")[1]["field"], "key")
         self.assertEqual(self.control("DELETE", "/v1/limits/b")[0], 404)
         self.assertEqual(self.call(self.admin, "PUT", "/v1/limits/b", '{"burst":1}').status, 401)
         self.assertEqual(self.status()["generation"], 1)

@@ -117,6 +117,14 @@ class Api(SystemTest):
         look = self.client.get("/v1/limits/login/keys?key=203.0.113.9")
         self.assertEqual(json.loads(look.text)["remaining"], 5)  # nothing was charged
 
+    def test_a_key_that_the_limit_does_not_have_is_named(self):
+        keys = "/v1/limits/login/keys?key="
+        for answer in (self.post("/v1/limits/login/take", {"key": ["a", "b"]}),
+                       self.post("/v1/limits/login/take", {"key": ["no address"]}),
+                       self.post("/v1/limits/login/refund", {"key": [], "cost": 1}),
+                       self.client.get(keys + "x"), self.client.request("DELETE", keys + "x")):
+            self.assertEqual((answer.status, json.loads(answer.text).get("field")), (400, "key"))
+
     def test_numbers_that_come_with_the_call(self):
         call = {"key": "user:1", "rate": "2/60s"}
         statuses = [self.post("/v1/check", call).status for _ in range(3)]

@@ -66,7 +66,9 @@ void LivePolicy::set(const admin::Change& change, const Done& done) {
   overlay::Entry entry{change.set, change.who, now_ns, change.until_ns};
   if (change.lasts) entry.until_ns = now_ns + change.lasts->count();
   if (!entry.holds(now_ns)) {
-    return done(admin::Outcome::refusal(422, "expires is over already, wants a moment to come"));
+    const std::string field = change.target[0] == "ban" ? "for" : "expires";
+    return done(admin::Outcome::refusal(
+        422, field + " is over already, wants a duration such as 60s, or a Unix time to come"));
   }
   const auto mistakes = overlay::check(base_.policy, *base_.tree, entries_, change.target, entry);
   if (!mistakes) return done(admin::Outcome::refusal(404, mistakes.error().message));

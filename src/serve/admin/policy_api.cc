@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <optional>
 #include <utility>
 
 #include "base/json.h"
@@ -139,18 +140,27 @@ std::string_view word(log::Level level) {
   return "";
 }
 
+// "after=7"; 0 where the query does not say. Nothing where that is no number.
+std::optional<std::uint64_t> event_after(std::string_view query) {
+  std::string scratch;
+  const http1::Found found = http1::find_query(query, "after", scratch);
+  if (found.count == 0) return 0;
+  std::uint64_t after = 0;
+  const char* const end = found.value.data() + found.value.size();
+  const auto [read, error] = std::from_chars(found.value.data(), end, after);
+  if (found.count > 1 || error != std::errc() || read != end) return std::nullopt;
+  return after;
+}
+
 // `{"events":[{"id":7,"at":"2024-05-01T12:00:00Z","level":"info","text":"..."}]}`
 void events(const Call& call) {
   if (!call.looks()) return refuse_method(call, "GET, HEAD");
   if (!may_look(call)) return;
-  std::uint64_t after = 0;
-  const std::string_view query = call.request.query;
-  if (query.starts_with("after=")) {
-    std::from_chars(query.data() + 6, query.data() + query.size(), after);
-  }
+  const auto after = event_after(call.request.query);
+  if (!after) return refuse(call, 400, "after must be the id of an event, a whole number");
   std::string& body = call.response.body;
   body = "{\"events\":[";
-  for (const Event& event : call.services.events.since(after)) {
+  for (const Event& event : call.services.events.since(*after)) {
     if (body.back() != '[') body += ',';
     body += "{\"id\":" + std::to_string(event.number) + ",\"at\":\"" +
             utc(event.unix_ms * kNsPerMs) + "\",\"level\":\"" + std::string(word(event.level)) +
@@ -164,7 +174,9 @@ void events(const Call& call) {
 }
 
 void refuse_key(const Call& call, const Error& error) {
-  refuse(call, error.code == ErrorCode::kNotFound ? 404 : 400, error.message);
+  const bool unknown = error.code == ErrorCode::kNotFound;
+  http::set_problem(call.response, unknown ? 404 : 400, error.message, unknown ? "" : "key");
+  call.done();
 }
 
 // Lifts a ban that a limit has made.

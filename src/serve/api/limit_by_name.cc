@@ -9,6 +9,13 @@
 namespace weir::api {
 namespace {
 
+// A limit that does not exist, or values that are no key of it.
+void refuse_key(const Api& api, const Error& error, http::Response& response,
+                const http::Done& done) {
+  if (error.code == ErrorCode::kNotFound) return api.refuse(response, error, done);
+  api.refuse(response, BadField{"key", error.message}, done);
+}
+
 void take(const Api& api, std::string_view name, const KeyRequest& key, http::Response& response,
           const http::Done& done) {
   const auto started = api.engine().take(name, key.key, api.now(), key.cost,
@@ -16,7 +23,7 @@ void take(const Api& api, std::string_view name, const KeyRequest& key, http::Re
                                            api.answer(decision, response);
                                            done();
                                          });
-  if (!started) api.refuse(response, started.error(), done);
+  if (!started) refuse_key(api, started.error(), response, done);
 }
 
 // "key=user-42&key=free": the values of the key in their order. Anything else is a mistake.
@@ -46,7 +53,7 @@ void keys(const Api& api, std::string_view name, const http::Request& request,
   if (request.method == "GET") return take(api, name, key, response, done);
   if (request.method != "DELETE") return not_allowed(api, response, "GET, DELETE", done);
   const auto reset = api.engine().reset(name, key.key, api.now());
-  if (!reset) return api.refuse(response, reset.error(), done);
+  if (!reset) return refuse_key(api, reset.error(), response, done);
   response.content_type = "application/json";
   response.body = "{\"reset\":true}\n";
   done();
@@ -69,7 +76,7 @@ void limit_by_name(const Api& api, std::string_view rest, const http::Request& r
   if (const auto bad = read_key(request.body, key)) return api.refuse(response, *bad, done);
   if (verb == "take") return take(api, name, key, response, done);
   const auto refunded = api.engine().refund(name, key.key, api.now(), key.cost);
-  if (!refunded) return api.refuse(response, refunded.error(), done);
+  if (!refunded) return refuse_key(api, refunded.error(), response, done);
   key.cost = 0;  // and tell what is left
   take(api, name, key, response, done);
 }
