@@ -21,6 +21,20 @@ bool has_room(const net::Connection& connection) {
   return connection.unsent() < kBound;
 }
 
+// Relays what has arrived for as long as it goes at once: who waits for bytes to go is told of
+// them, but nothing tells of a receiver that took all. Returns how many bytes it took.
+std::size_t relay_arrived(BodyRelay& body, net::Connection& from, net::Connection& to) {
+  std::size_t taken = 0;
+  while (true) {
+    const std::size_t step = body.relay(from.input(), to.output(), kBound);
+    from.consume(step);
+    taken += step;
+    if (body.status() == BodyRelay::Status::kError) return taken;
+    to.flush();
+    if (step == 0 || to.unsent() != 0 || to.output_failed()) return taken;
+  }
+}
+
 }  // namespace
 
 Exchange::Exchange(net::Loop& loop, net::Connection& client, const http1::Limits& limits,
@@ -93,15 +107,10 @@ void Exchange::begin_on(net::ConnectionPtr connection) {
 
 void Exchange::pump_request() {
   const bool input_was_over = client_.input_over();
-  std::size_t taken = 0;
-  if (has_room(*upstream_)) {
-    taken = request_body_.relay(client_.input(), upstream_->output(), kBound);
-    client_.consume(taken);
-  }
+  const std::size_t taken = relay_arrived(request_body_, client_, *upstream_);
   if (request_body_.status() == BodyRelay::Status::kError) {
     return fail(400, "BAD_REQUEST", "request body: " + std::string(request_body_.error()));
   }
-  upstream_->flush();
   if (upstream_->output_failed()) {
     // What it has already answered may still be read; the read under way tells.
     if (!head_sent_ && taken == 0) return upstream_lost();
@@ -254,9 +263,7 @@ void Exchange::switch_protocols() {
 
 void Exchange::pump_response() {
   const bool input_was_over = upstream_->input_over();
-  if (has_room(client_)) {
-    upstream_->consume(response_body_.relay(upstream_->input(), client_.output(), kBound));
-  }
+  relay_arrived(response_body_, *upstream_, client_);
   if (input_was_over && upstream_->input().empty() && !upstream_->input_failed()) {
     response_body_.end_of_input(client_.output());
   }

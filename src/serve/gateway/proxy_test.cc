@@ -224,6 +224,41 @@ TEST_F(Proxy, HoldsAnUpstreamBackThatSendsFasterThanTheClientReads) {
   EXPECT_TRUE(sending.get());
 }
 
+// What has arrived at once may be more than goes out at once, and nothing may arrive behind it.
+TEST_F(Proxy, ABodyThatArrivesAtOnceGoesOnWhole) {
+  policy_.gateway->max_header_bytes = 256 * 1024;
+  policy_.gateway->timeouts.body = std::chrono::seconds(2);
+  start();
+  constexpr std::size_t kSize = 500'000;
+  const std::string body(kSize, 'x');
+  const std::string length = "Content-Length: " + std::to_string(kSize) + "\r\n\r\n";
+  auto [one, upstream] = begun();
+  for (int i = 0; i < 10; ++i) {
+    upstream.send("HTTP/1.1 200 OK\r\n" + length + body);
+    EXPECT_EQ(body_of(one.read_response()).size(), kSize);
+    one.send("PUT /a HTTP/1.1\r\nHost: h\r\n" + length + body);
+    upstream.read_until("\r\n\r\n");
+    EXPECT_EQ(upstream.read_exactly(kSize).size(), kSize);
+  }
+}
+
+TEST_F(Proxy, ARequestThatFillsTheBufferGoesOnWhole) {
+  policy_.gateway->timeouts.body = std::chrono::seconds(2);
+  start();
+  auto [one, upstream] = begun();
+  upstream.send(kOk);
+  one.read_response();
+  for (const std::size_t size : {400'000, 400'000, 65'400, 65'450, 65'500}) {
+    exchange(one, upstream,
+             "PUT /a HTTP/1.1\r\nHost: h\r\nContent-Length: " + std::to_string(size) + "\r\n\r\n" +
+                 std::string(size, 'x'),
+             "");
+    EXPECT_EQ(upstream.read_exactly(size).size(), size);
+    upstream.send(kOk);
+    EXPECT_EQ(status_of(one.read_response()), 200);
+  }
+}
+
 TEST_F(Proxy, CarriesBytesBothWaysAfterASwitchOfProtocols) {
   start();
   RawClient one = client();
