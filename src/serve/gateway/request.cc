@@ -143,11 +143,7 @@ void Session::admit(const engine::CompiledPolicy& compiled) {
   const policy::Policy& policy = compiled.policy();
   group_ = worker_.upstreams.find(*facts_, policy.paths);
   if (!group_) {
-    account_.close();
-    leave_head();
-    worker_.counters.requests.error.add();
-    answer_fault(404, "NO_ROUTE", "no route leads to this host and path", false);
-    return;
+    return refuse_admitted(404, "NO_ROUTE", "no route leads to this host and path");
   }
   RequestContext context;
   context.path = facts_->upstream_path();
@@ -157,7 +153,9 @@ void Session::admit(const engine::CompiledPolicy& compiled) {
   context.request_id = facts_->request_id();
   context.upstream = group_->authority();
   context.upgrade = traits_.upgrade;
-  watch(compiled);
+  if (const Result<bool> watched = watch(compiled); !watched) {
+    return refuse_admitted(400, "BAD_REQUEST", watched.error().message);
+  }
   context.plain_frames = traits_.plain_frames;
   exchange_.head().clear();
   append_request_head(exchange_.head(), parser_.head(),
@@ -165,19 +163,29 @@ void Session::admit(const engine::CompiledPolicy& compiled) {
   leave_head();
 }
 
-// Keeps a handshake in mind whose connection will have limits on its messages.
-void Session::watch(const engine::CompiledPolicy& compiled) {
+// Answers one that goes to no upstream after all.
+void Session::refuse_admitted(int status, std::string_view code, std::string_view message) {
+  account_.close();
+  group_.reset();
+  leave_head();
+  worker_.counters.requests.error.add();
+  answer_fault(status, code, message, false);
+}
+
+// Keeps a handshake in mind whose connection will have limits on its messages. Fails where the
+// policy has changed since the request was read, and cannot read it.
+Result<bool> Session::watch(const engine::CompiledPolicy& compiled) {
   watched_.reset();
-  if (!traits_.upgrade) return;
+  if (!traits_.upgrade) return true;
   engine::RequestView handshake(*facts_, compiled.policy().paths);
-  if (!compiled.limits_messages(handshake)) return;
+  if (!compiled.limits_messages(handshake)) return true;
   const std::string_view head = client_->input().substr(0, parser_.consumed());
   http1::Limits limits;
   limits.max_headers = static_cast<std::uint32_t>(parser_.head().headers.size());
   limits.max_head_bytes = static_cast<std::uint32_t>(head.size());
-  watched_ = std::make_unique<WatchedRequest>(head, limits, compiled.policy(), peer_,
-                                              facts_->read_at(), facts_->request_id());
+  watched_ = std::make_unique<WatchedRequest>(head, limits, facts_->request_id());
   traits_.plain_frames = true;
+  return watched_->read(compiled.policy(), peer_, facts_->read_at());
 }
 
 void Session::hold(Duration delay) {

@@ -92,7 +92,8 @@ class Session final : public net::Session, public net::Connection::Owner, public
   void on_decision(const engine::Decision& decision);
   void refuse(const engine::Decision& decision);
   void admit(const engine::CompiledPolicy& policy);
-  void watch(const engine::CompiledPolicy& policy);
+  Result<bool> watch(const engine::CompiledPolicy& policy);
+  void refuse_admitted(int status, std::string_view code, std::string_view message);
   void hold(Duration delay);
   void begin_exchange();
   void leave_head();

@@ -19,13 +19,15 @@ namespace weir::gateway {
 
 class WatchedRequest {
  public:
-  // REQUIRES: `head` is one whole head that was read before, by the same identity and paths and at
-  // `read_at`.
-  WatchedRequest(std::string_view head, const http1::Limits& limits, const policy::Policy& policy,
-                 const IpAddress& peer, Instant read_at, std::string_view request_id);
+  // REQUIRES: `head` is one whole head that was parsed before.
+  WatchedRequest(std::string_view head, const http1::Limits& limits, std::string_view request_id);
   WatchedRequest(const WatchedRequest&) = delete;
   WatchedRequest& operator=(const WatchedRequest&) = delete;
 
+  // ERRORS: kInvalid, under a policy that came into force since the request was read first.
+  Result<bool> read(const policy::Policy& policy, const IpAddress& peer, Instant read_at);
+
+  // REQUIRES: read() succeeded.
   RequestFacts& facts() { return *facts_; }
 
  private:
