@@ -258,7 +258,7 @@ void Session::answer_fault(int status, std::string_view code, std::string_view m
 // ---- the access log
 
 void Session::begin_access(const policy::Policy& policy, Instant now) {
-  access_.reset();
+  end_answered_access();  // of a response that the client has not taken yet
   if (!policy.gateway || !policy.gateway->access_log) return;
   access_ = std::make_unique<AccessEntry>(*policy.gateway->access_log, policy.metrics.keys, now);
 }
@@ -267,6 +267,11 @@ void Session::end_access(int status, std::uint64_t bytes, bool early) {
   if (!access_) return;
   worker_.access_log.write(access_->line(status, bytes, early, worker_.clock.now()));
   access_.reset();
+}
+
+// The line of an upstream's response, once all of it has gone.
+void Session::end_answered_access() {
+  if (access_) end_access(access_->status(), exchange_.response_bytes());
 }
 
 }  // namespace weir::gateway

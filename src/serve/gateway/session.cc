@@ -67,8 +67,8 @@ void Session::on_input(net::Connection&) {
       return client_->read();
     case State::kLinger:
       client_->consume(client_->input().size());
-      if (client_->input_over() && client_->unsent() == 0) return end();
-      return await_input();
+      if (client_->unsent() != 0) return client_->read();  // no sign that it takes anything
+      return client_->input_over() ? end() : await_input();
     case State::kDeciding:
     case State::kTunnel:
     case State::kClosed:
@@ -79,8 +79,13 @@ void Session::on_input(net::Connection&) {
 void Session::on_output(net::Connection&) {
   if (state_ == State::kExchange) return exchange_.on_client_output();
   if (client_->output_failed()) return end();
-  if (state_ == State::kLinger && client_->input_over() && client_->unsent() == 0) return end();
-  if (state_ == State::kHead || state_ == State::kReadPast) advance();
+  const bool answered =
+      state_ == State::kHead || state_ == State::kReadPast || state_ == State::kLinger;
+  if (!answered) return;
+  if (client_->unsent() == 0) end_answered_access();
+  if (state_ != State::kLinger) return advance();
+  if (client_->input_over() && client_->unsent() == 0) return end();
+  await_input();
 }
 
 // Goes through what has arrived, request by request; then writes the answers and waits.
@@ -112,12 +117,12 @@ bool Session::step() {
     return false;
   }
   if (client_->input().empty()) {
-    if (client_->input_over()) end();
+    if (client_->input_over()) end_with_client();
     return false;
   }
   switch (parser_.parse(client_->input())) {
     case http1::Progress::kNeedMore:
-      if (client_->input_over()) end();
+      if (client_->input_over()) end_with_client();
       return false;
     case http1::Progress::kError:
       refuse_head(parser_.error().status, "BAD_REQUEST", parser_.error().message);
@@ -134,7 +139,7 @@ void Session::read_past() {
   client_->consume(unwanted_.relay(client_->input(), nowhere_, 0));
   if (unwanted_.done()) return next_request();
   const bool wrong = unwanted_.status() == BodyRelay::Status::kError;
-  if (client_->input_over()) return end();
+  if (client_->input_over()) return end_with_client();
   if (wrong || unwanted_.taken() > kMaxReadPast) linger();
 }
 
@@ -153,28 +158,39 @@ void Session::await_input() {
         head_timed_ = true;
       } else {
         head_timed_ = false;
-        deadline_.expires_after(timeouts_.idle);
+        deadline_.expires_after(idle_time());
         if (!client_->reading()) client_->shrink();
       }
       break;
     case State::kReadPast:
       deadline_.expires_after(timeouts_.body);
       break;
-    case State::kLinger: {
-      const Duration step = sessions_.draining() ? kLingerStepDraining : kLingerStep;
-      const Duration left(linger_until_ns_ - worker_.loop.timers().now_ns());
-      deadline_.expires_after(std::min(step, left));
+    case State::kLinger:
+      deadline_.expires_after(linger_time());
       break;
-    }
     default:
       return;
   }
   client_->read();
 }
 
+// How long a connection without a request may stay. What has not gone is a body like any other.
+Duration Session::idle_time() const {
+  if (client_->unsent() != 0) return timeouts_.body;
+  return sessions_.draining() ? kDrainGrace : timeouts_.idle;
+}
+
+// The same for one that ends; counted in all once everything has gone.
+Duration Session::linger_time() {
+  if (client_->unsent() != 0) return timeouts_.body;
+  const std::int64_t now_ns = worker_.loop.timers().now_ns();
+  if (linger_until_ns_ == 0) linger_until_ns_ = now_ns + kLingerTotal.count();
+  const Duration step = sessions_.draining() ? kLingerStepDraining : kLingerStep;
+  return std::min(step, Duration(linger_until_ns_ - now_ns));
+}
+
 void Session::linger() {
   state_ = State::kLinger;
-  linger_until_ns_ = worker_.loop.timers().now_ns() + kLingerTotal.count();
   client_->consume(client_->input().size());
   client_->end_output();
   if (client_->output_failed()) return end();
@@ -182,11 +198,16 @@ void Session::linger() {
   await_input();
 }
 
+// The client has ended its side: what has been answered still goes.
+void Session::end_with_client() {
+  client_->unsent() == 0 || client_->input_failed() ? end() : linger();
+}
+
 void Session::on_deadline() {
   if (state_ == State::kHead && parser_.begun()) {
     return refuse_head(408, "REQUEST_TIMEOUT", "the head of the request did not arrive in time");
   }
-  if (state_ == State::kHead) return linger();
+  if (state_ == State::kHead && client_->unsent() == 0) return linger();
   end();
 }
 
@@ -198,7 +219,7 @@ void Session::on_deadline() {
 void Session::drain() {
   if (state_ == State::kTunnel) return leave_tunnel();
   const bool idle = state_ == State::kHead && !parser_.begun() && client_->input().empty();
-  if (idle) deadline_.expires_after(kDrainGrace);
+  if (idle) deadline_.expires_after(idle_time());
 }
 
 void Session::leave_tunnel() {
@@ -212,6 +233,8 @@ void Session::abort() {
 
 void Session::end() {
   if (state_ == State::kClosed) return;
+  // A plain end would let an answer without a length look whole.
+  const bool cut_short = state_ == State::kExchange || client_->unsent() != 0;
   state_ = State::kClosed;
   // Of one that began and did not end: cut short, or the client left before it began.
   if (access_ && access_->status() != 0) {
@@ -225,7 +248,7 @@ void Session::end() {
   exchange_.stop();
   tunnel_.close();
   if (messages_) messages_->close();
-  client_->close();
+  cut_short ? client_->reset() : client_->close();
   sessions_.remove(*this);
   if (!facts_) destroy();  // else when the store has answered
 }
@@ -246,7 +269,7 @@ bool Session::begin_response(const http1::ResponseHead& head) {
 
 void Session::on_response_done(bool keep) {
   account_.close();
-  if (access_) end_access(access_->status(), exchange_.response_bytes());
+  if (client_->unsent() == 0) end_answered_access();
   close_after_ = !keep;
   if (!exchange_.request_body().done()) {
     unwanted_ = std::move(exchange_.request_body());

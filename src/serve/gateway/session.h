@@ -8,7 +8,9 @@
 // A body that nobody wants is read past up to a bound, so that the next request begins where it
 // does; a longer one, or one that an unmet Expect leaves uncertain, ends the connection: the answer
 // says so, our side is closed, and what still comes is read away for a while, since closing at once
-// would reset the connection before the client has read the answer.
+// would reset the connection before the client has read the answer. That while begins when all has
+// gone: until then the answer is a body on its way, and a client that takes none of it for
+// timeouts.body is reset.
 //
 // A client that closes its side while it waits is taken to be gone, as nginx takes it: the upstream
 // is given up at once.
@@ -64,7 +66,7 @@ class Session final : public net::Session, public net::Connection::Owner, public
     kHeld,      // admitted, and delayed by a leaky bucket
     kExchange,  // an upstream is at work
     kReadPast,  // answered; the rest of the body goes nowhere
-    kLinger,    // our side is closed; reads until the client closes its own
+    kLinger,    // our side ends; once all has gone, reads until the client closes its own
     kTunnel,
     kClosed,
   };
@@ -77,7 +79,10 @@ class Session final : public net::Session, public net::Connection::Owner, public
   bool step();
   void read_past();
   void await_input();
+  Duration idle_time() const;
+  Duration linger_time();
   void linger();
+  void end_with_client();
   void end();
   void destroy();
   void on_deadline();
@@ -102,6 +107,7 @@ class Session final : public net::Session, public net::Connection::Owner, public
   bool rest_can_be_read_past() const;
   void begin_access(const policy::Policy& policy, Instant now);
   void end_access(int status, std::uint64_t bytes, bool early = false);
+  void end_answered_access();
 
   Worker& worker_;
   net::SessionSet& sessions_;
@@ -115,8 +121,10 @@ class Session final : public net::Session, public net::Connection::Owner, public
   std::optional<RequestFacts> facts_;  // while the store is asked
   std::int64_t asked_at_ = 0;          // for the timer
   engine::AnswerHeaders rate_headers_;
-  std::string own_headers_;              // for an answer of ours to this request
-  std::unique_ptr<AccessEntry> access_;  // of this request, where there is an access log
+  std::string own_headers_;  // for an answer of ours to this request
+  // Of this request, or the last one while its response is on its way; where there is an access
+  // log.
+  std::unique_ptr<AccessEntry> access_;
   RequestTraits traits_;
   Account account_;
   UpstreamGroupPtr group_;  // of the request that is admitted
@@ -130,11 +138,11 @@ class Session final : public net::Session, public net::Connection::Owner, public
 
   State state_ = State::kHead;
   bool advancing_ = false;
-  bool counted_ = false;      // the admitted request, in the metrics
-  bool held_back_ = false;    // requests wait, since too many answers do
-  bool head_timed_ = false;   // the deadline is the one of the head being read
-  bool close_after_ = false;  // the answer said that the connection ends
-  std::int64_t linger_until_ns_ = 0;
+  bool counted_ = false;              // the admitted request, in the metrics
+  bool held_back_ = false;            // requests wait, since too many answers do
+  bool head_timed_ = false;           // the deadline is the one of the head being read
+  bool close_after_ = false;          // the answer said that the connection ends
+  std::int64_t linger_until_ns_ = 0;  // 0: something is still to go, or nothing ends
   net::Deadline deadline_;
 };
 
