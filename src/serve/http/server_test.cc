@@ -224,6 +224,23 @@ TEST_F(HttpServer, StopsReadingFromAClientThatDoesNotRead) {
   EXPECT_LT(sent, 200'000u) << "a server without bound would take them all";
 }
 
+TEST_F(HttpServer, AnswersAllThatWasAskedBeforeTheClientStoppedSending) {
+  Options options;
+  options.max_unsent = 64;  // what comes behind waits
+  RawClient& client = start(std::move(options));
+  std::string requests;
+  for (int i = 0; i < 500; ++i)
+    requests += "GET /" + std::to_string(i) + " HTTP/1.1\r\nHost: h\r\n\r\n";
+  client.send(requests);
+  client.finish_sending();
+  const std::string answers = client.read_all();
+  std::size_t count = 0;
+  for (std::size_t at = answers.find("HTTP/1.1 200"); at != std::string::npos; ++count) {
+    at = answers.find("HTTP/1.1 200", at + 1);
+  }
+  EXPECT_EQ(count, 500u);
+}
+
 TEST_F(HttpServer, KeepsTheOrderOfAnswersThatComeLater) {
   RawClient& client = start_async([&](const Request& request, Response& response, Done done) {
     response.body = request.path;

@@ -103,8 +103,8 @@ bool Session::read_once() {
   const net::Io got = stream_->read(net::scratch(), net::kScratchBytes);
   if (got.status == net::Io::Status::kWouldBlock) return false;
   if (got.status != net::Io::Status::kMoved) {
-    // The peer sends no more. What it is still owed goes out first.
-    closing_ = true;
+    // The peer sends no more. What it has asked and is owed goes out first.
+    peer_done_ = true;
     return false;
   }
   feed({net::scratch(), got.bytes});
@@ -327,11 +327,11 @@ void Session::on_writable() {
 }
 
 // Answers requests that had to wait until earlier answers were sent. True when there is more to
-// send now.
+// send now, or to wait for.
 bool Session::consume_pending() {
   if (closing_ || upgrade_ || pending_.empty()) return false;
   pending_.erase(0, consume(pending_));
-  return !out_.empty();
+  return answering_ || !out_.empty();
 }
 
 // The end of a turn: sends, and decides what to wait for next.
@@ -341,7 +341,7 @@ void Session::settle() {
     if (answering_) return wait_for_answer();
   } while (consume_pending());
   if (upgrade_) return hand_over();
-  if (closing_) return linger();
+  if (closing_ || peer_done_) return linger();
   if (pending_.empty() && pending_.capacity() > net::kScratchBytes) pending_.shrink_to_fit();
   set_read_deadline();
   stream_->wait_to_read();

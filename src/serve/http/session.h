@@ -84,6 +84,7 @@ class Session final : public net::Session, private net::Stream::Owner {
   Upgrade upgrade_;                     // after what is in out_
   bool continue_sent_ = false;          // 100 Continue, for the request at hand
   bool closing_ = false;                // after what is in out_
+  bool peer_done_ = false;              // it sends no more
   std::optional<Instant> at_;           // when the requests at hand were read
   std::unique_ptr<Response> response_;  // to the request at hand
   bool keep_alive_ = true;              // what it wants of the connection
