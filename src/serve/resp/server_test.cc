@@ -387,6 +387,22 @@ TEST_F(RespServer, ACommandThatDripsInIsEnded) {
   EXPECT_EQ(client.read_all(), "-ERR the command did not arrive in time\r\n");
 }
 
+TEST_F(RespServer, DrainAnswersWhatHasCome) {
+  Options options;
+  options.max_unsent = 64;  // what comes behind waits
+  RawClient& client = start("limits: []\n", options);
+  EXPECT_EQ(say(client, "PING"), "PONG");
+  std::string commands;
+  std::string replies;
+  for (int i = 0; i < 5'000; ++i) {
+    commands += encode("ECHO abcdefgh");
+    replies += "$8\r\nabcdefgh\r\n";
+  }
+  client.send(commands);
+  server_->drain(std::chrono::seconds(30), [] {});
+  EXPECT_EQ(client.read_all(), replies);
+}
+
 TEST_F(RespServer, DrainEndsIdleConnections) {
   RawClient& client = start();
   EXPECT_EQ(say(client, "PING"), "PONG");

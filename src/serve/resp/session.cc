@@ -11,6 +11,7 @@ namespace {
 
 constexpr int kReadsPerTurn = 8;  // then others get theirs
 constexpr Duration kLingerTime = std::chrono::seconds(2);
+constexpr Duration kDrainGrace = std::chrono::seconds(1);
 
 std::uint64_t next_id() {
   static std::atomic<std::uint64_t> last{0};
@@ -36,10 +37,10 @@ Session::Session(net::Loop& loop, net::SessionSet& sessions, net::Transport tran
   stream_->wait_to_read();
 }
 
-// Commands that have come are answered; then the connection ends.
+// Commands that have come are answered; then the connection ends. One that has yet to speak is
+// given a moment, since what its client asks may be on the way.
 void Session::drain() {
-  quitting = true;
-  if (!in_turn_ && !writing_ && !lingering_) settle();
+  if (!in_turn_ && !writing_ && !lingering_) read_commands();
 }
 
 void Session::on_readable() {
@@ -72,6 +73,7 @@ bool Session::read_once() {
 }
 
 void Session::feed(std::string_view arrived) {
+  spoken_ = true;
   if (pending_.empty()) {
     pending_.assign(arrived.substr(consume(arrived)));
   } else {
@@ -153,7 +155,8 @@ void Session::settle() {
   do {
     if (!flush()) return;
   } while (consume_pending());
-  const bool all_run = quitting || (peer_done_ && may_consume());
+  const bool last = peer_done_ || (leaving() && !stream_->readable());
+  const bool all_run = quitting || (last && may_consume());
   if (all_run && replies.waiting() == 0) return peer_done_ ? end() : linger();
   if (pending_.empty() && pending_.capacity() > net::kScratchBytes) pending_.shrink_to_fit();
   if (!may_consume()) return deadline_.cancel();  // the next reply wakes us
@@ -164,7 +167,7 @@ void Session::settle() {
 void Session::set_deadline() {
   if (pending_.empty()) {
     in_command_ = false;
-    deadline_.expires_after(options_.idle_timeout);
+    deadline_.expires_after(sessions_.draining() ? kDrainGrace : options_.idle_timeout);
   } else if (!in_command_) {
     in_command_ = true;
     deadline_.expires_after(options_.command_timeout);

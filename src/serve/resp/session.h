@@ -38,6 +38,8 @@ class Session final : public net::Session, private Client, private net::Stream::
   void feed(std::string_view arrived);
   std::size_t consume(std::string_view data);
   bool may_consume() const;
+  // Whether the connection ends once nothing is left to run or to finish.
+  bool leaving() const { return sessions_.draining() && spoken_ && pending_.empty(); }
   bool consume_pending();
   void fail(std::string_view message);
 
@@ -63,6 +65,7 @@ class Session final : public net::Session, private Client, private net::Stream::
   bool in_command_ = false;  // its deadline runs
   bool in_turn_ = false;
   bool wake_posted_ = false;
+  bool spoken_ = false;     // something has come
   bool peer_done_ = false;  // it sends no more
   bool lingering_ = false;
   bool writing_ = false;
