@@ -262,9 +262,9 @@ void Server::drain(Duration within, std::function<void()> done) {
 }
 
 void Server::drain_shard(Shard& shard, Duration within, std::shared_ptr<Draining> draining) {
-  // What the kernel has already accepted on our behalf is served: closing the socket would reset
-  // connections that clients believe in.
-  for (int i = 0; i < kAcceptBatch && shard.sessions.size() < max_per_shard_; ++i) {
+  // What the kernel has already accepted on our behalf is served, as many as its queue can hold:
+  // closing the socket would reset connections that clients believe in.
+  for (int i = 0; i < SOMAXCONN && shard.sessions.size() < max_per_shard_; ++i) {
     if (handed_over_ || !started_) break;  // they wait for whoever has the socket now
     if (!shard.acceptor.is_open() || !accept_one(shard)) break;
   }
