@@ -45,8 +45,8 @@ constexpr std::array<Field<T>, N + 5> with_listener_fields(const std::array<Fiel
                  "`identity.trusted_proxies` are closed."},
                 read_into_listener<T, read_proxy_protocol>};
   all[N + 3] = {{"max_connections", "whole number, 1 to 1000000", "",
-                 "The most connections at a time; more wait in the kernel's queue. Left out: half "
-                 "of the limit of open files."},
+                 "The most connections at a time, an equal share of them on each event loop; more "
+                 "wait in the kernel's queue. Left out: half of the limit of open files."},
                 read_into_listener<T, read_max_connections>};
   all[N + 4] = {{"max_connections_per_client", "whole number, 1 to 1000000", "",
                  "The most of one client's address (IPv6: network of 64 bits); one more is "
