@@ -85,12 +85,20 @@ void MessageTunnel::pump_once() {
   }
   if (phase_ != Phase::kClosing) take_from_client();
   take_from_upstream();
+  const bool client_waits = !may_take();
+  const bool upstream_waits = !has_room(*client_);
   client_->flush();
   upstream_->flush();
   if (client_->input_failed() || client_->output_failed() || upstream_->input_failed() ||
       upstream_->output_failed()) {
     return end();
   }
+  // What has gone at once has made room, and nothing else will tell of it.
+  const bool client_may_go_on = client_waits && may_take() && !client_->input().empty();
+  const bool upstream_may_go_on =
+      upstream_waits && has_room(*client_) && !upstream_->input().empty();
+  pump_again_ = pump_again_ || client_may_go_on || upstream_may_go_on;
+  if (pump_again_) return;
   if (phase_ == Phase::kClosing) return finish_closing();
   pass_ends();
   if (phase_ == Phase::kClosed) return;

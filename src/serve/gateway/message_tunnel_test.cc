@@ -2,9 +2,7 @@
 
 #include "serve/gateway/message_tunnel.h"
 
-#include <deque>
-#include <mutex>
-
+#include "support/late_store.h"
 #include "support/websocket_fixture.h"
 
 namespace weir::gateway {
@@ -230,59 +228,12 @@ TEST_F(Messages, AClientThatDoesNotReadItsRefusalsIsHeldBack) {
   EXPECT_LT(taken, 64u << 20) << "the gateway goes on reading";
 }
 
-// A store whose answers wait for the test.
-class LateStore final : public store::Store {
- public:
-  explicit LateStore(store::Store& inner) : inner_(inner) {}
-
-  void charge(std::span<const store::Charge> charges, Instant now, std::span<store::Answer> answers,
-              Done done) override {
-    const std::lock_guard lock(mutex_);
-    waiting_.push_back([=, this, done = std::move(done)] {
-      if (fails_) {
-        for (store::Answer& answer : answers) answer.known = false;
-        done({true, now});
-      } else {
-        inner_.charge(charges, now, answers, done);
-      }
-    });
-  }
-  void correct(std::span<const store::Charge> charges, const std::optional<store::Once>& once,
-               Instant now, Corrected told) override {
-    inner_.correct(charges, once, now, std::move(told));
-  }
-  void reset(std::span<const store::Charge> charges) override { inner_.reset(charges); }
-
-  void fail() { fails_ = true; }
-  // Answers the oldest question, once it has been asked.
-  void answer_one(net::Loop& loop) {
-    std::function<void()> next;
-    for (int i = 0; i < 5000 && !next; ++i) {
-      const std::unique_lock lock(mutex_);
-      if (waiting_.empty()) {
-        ::poll(nullptr, 0, 1);
-        continue;
-      }
-      next = std::move(waiting_.front());
-      waiting_.pop_front();
-    }
-    ASSERT_TRUE(next) << "nothing was asked";
-    loop.post(std::move(next));
-  }
-
- private:
-  store::Store& inner_;
-  std::mutex mutex_;
-  std::deque<std::function<void()>> waiting_;
-  std::atomic<bool> fails_ = false;
-};
-
 class LateMessages : public WebSocketTest {
  protected:
   ~LateMessages() override { loops_.stop(); }
   void answer_one() { late_.answer_one(loops_.at(0)); }
 
-  LateStore late_{store_};
+  testing::LateStore late_{store_};
   engine::Engine late_engine_{late_};
 };
 
@@ -300,6 +251,20 @@ TEST_F(LateMessages, WaitForTheStoreInOrderWhilePingsPass) {
   EXPECT_EQ(at_upstream(upstream), sent(R"({"type":"interrupt"})"));
   EXPECT_EQ(at_upstream(upstream), closing(1000));
   EXPECT_EQ(at_client(one), refused(2));
+}
+
+// Nothing more may arrive that would have it looked at.
+TEST_F(LateMessages, WhatStandsBehindALongOneFollowsIt) {
+  limit_queries(10);
+  start(late_engine_);
+  for (const std::size_t size : {65'000, 66'000, 200'000}) {
+    auto [one, upstream] = opened();
+    const std::string message = R"({"type":"query","text":")" + std::string(size, 'x') + "\"}";
+    one.send(text(message) + text(R"({"type":"interrupt"})"));
+    answer_one();
+    EXPECT_EQ(at_upstream(upstream), sent(message));
+    EXPECT_EQ(at_upstream(upstream), sent(R"({"type":"interrupt"})"));
+  }
 }
 
 TEST_F(LateMessages, AFailedStoreRefusesOrLetsPassAsTold) {
