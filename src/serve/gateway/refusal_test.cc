@@ -348,5 +348,21 @@ TEST_F(Refusal, AnIdOfATrustedProxysIsPassedOnWhereItIsOne) {
   EXPECT_EQ(told("X-Request-ID: " + std::string(129, 'a') + "\r\n").size(), 32u);
 }
 
+TEST_F(Refusal, AConnectionFieldListsSixtyFourNamesAndNoMore) {
+  start();
+  std::string list;
+  for (int i = 0; i < 31; ++i) list += "a,";
+  const std::string request = "GET /a HTTP/1.1\r\nHost: h\r\na: 1\r\nConnection: " + list +
+                              "a\r\nConnection: " + list + "a";
+  auto [one, upstream] = begun(request + "\r\n\r\n");
+  upstream.send(kOk);
+  EXPECT_EQ(status_of(one.read_response()), 200);
+  one.send(request + ",\r\n\r\n" + kGet);
+  const std::string answer = one.read_response();
+  EXPECT_EQ(status_of(answer), 400);
+  EXPECT_TRUE(contains(answer, "connection lists more than 64 names"));
+  EXPECT_TRUE(contains(upstream.read_until("\r\n\r\n"), "GET /a")) << "the next one passes";
+}
+
 }  // namespace
 }  // namespace weir::gateway

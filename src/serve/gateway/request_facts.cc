@@ -1,5 +1,7 @@
 #include "serve/gateway/request_facts.h"
 
+#include <algorithm>
+#include <string>
 #include <utility>
 
 #include "base/letters.h"
@@ -8,8 +10,30 @@
 #include "wire/http1/query.h"
 
 namespace weir::gateway {
+namespace {
+
+// Names that Connection fields may list. Each field is looked for among them as it is passed on:
+// lists without end would take a loop's time from everybody else.
+constexpr std::size_t kMaxListed = 64;
+
+bool lists_too_many(const http1::Headers& headers) {
+  if (!headers.has(http1::HeaderId::kConnection)) return false;
+  std::size_t listed = 0;
+  for (const http1::Header field : headers) {
+    if (field.id != http1::HeaderId::kConnection) continue;
+    listed += 1 + static_cast<std::size_t>(std::ranges::count(field.value, ','));
+  }
+  return listed > kMaxListed;
+}
+
+}  // namespace
+
 Result<bool> RequestFacts::read(const policy::Identity& identity, const policy::Paths& paths,
                                 const IpAddress& peer, Instant now) {
+  if (lists_too_many(head_.headers)) {
+    return Error{ErrorCode::kInvalid,
+                 "connection lists more than " + std::to_string(kMaxListed) + " names"};
+  }
   Result<policy::NormalPath> path = policy::normalise_path(head_.path, paths, buffer_);
   if (!path) return path.error();
   method_ = head_.method;
