@@ -1,6 +1,7 @@
 // Peers that end one direction of a connection and not the other.
 
 #include "support/gateway_fixture.h"
+#include "support/late_store.h"
 
 namespace weir::gateway {
 namespace {
@@ -53,6 +54,40 @@ TEST_F(HalfClose, AnUpstreamThatAnswersEarlyAndEndsItsSideLeavesTheUploadUnwante
   next.read_until("\r\n\r\n");
   next.send(kOk);
   EXPECT_EQ(status_of(one.read_response()), 200) << "what is left of it is not the next request";
+}
+
+class LateHalfClose : public HalfClose {
+ protected:
+  ~LateHalfClose() override { loops_.stop(); }
+  void answer_one() { late_.answer_one(loops_.at(0)); }
+  // Whatever has reached the gateway by now, it has seen when this returns.
+  void let_it_look() {
+    RawClient other = client();
+    other.send("BROKEN\r\n\r\n");
+    EXPECT_EQ(status_of(other.read_all()), 400);
+  }
+
+  testing::LateStore late_{store_};
+  engine::Engine late_engine_{late_};
+};
+
+TEST_F(LateHalfClose, AClientThatLeavesWhileAPipelinedRequestIsDecidedIsGone) {
+  limit_all(10);
+  start(late_engine_);
+  RawClient one = client();
+  one.send(kGet + "GET /two HTTP/1.1\r\nHost: h\r\n\r\n");
+  answer_one();
+  RawClient upstream = accept();
+  upstream.read_until("\r\n\r\n");
+  upstream.send(kOk);
+  one.read_response();
+  one.close();
+  let_it_look();
+  answer_one();
+  RawClient next = client();
+  next.send("GET /three HTTP/1.1\r\nHost: h\r\n\r\n");
+  answer_one();
+  EXPECT_TRUE(contains(upstream.read_until("\r\n"), "GET /three "));
 }
 
 }  // namespace

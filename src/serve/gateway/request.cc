@@ -127,9 +127,7 @@ void Session::on_decision(const engine::Decision& decision) {
   if (decision.allowed) {
     counted_ = false;
     admit(*decision.policy);
-    if (state_ == State::kDeciding) {
-      decision.delay.count() > 0 ? hold(decision.delay) : begin_exchange();
-    }
+    if (state_ == State::kDeciding) go_on(decision.delay);
   } else {
     worker_.counters.requests.count(false, decision.reason);
     leave_head();
@@ -186,6 +184,21 @@ Result<bool> Session::watch(const engine::CompiledPolicy& compiled) {
   watched_ = std::make_unique<WatchedRequest>(head, limits, facts_->request_id());
   traits_.plain_frames = true;
   return watched_->read(compiled.policy(), peer_, facts_->read_at());
+}
+
+// With an admitted request whose head has been written for the upstream.
+void Session::go_on(Duration delay) {
+  if (client_->input_over()) return give_up();
+  delay.count() > 0 ? hold(delay) : begin_exchange();
+}
+
+// The client has left while its request was decided. Answers before it may still be on their way.
+void Session::give_up() {
+  account_.close();
+  group_.reset();
+  worker_.counters.requests.error.add();
+  end_access(kClientGone, 0, true);
+  linger();
 }
 
 void Session::hold(Duration delay) {

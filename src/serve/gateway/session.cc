@@ -17,8 +17,6 @@ constexpr Duration kLingerStepDraining = std::chrono::seconds(1);
 constexpr Duration kLingerTotal = std::chrono::seconds(30);
 // What a tunnel whose frames nobody reads here has left, once the listener closes.
 constexpr Duration kTunnelGrace = std::chrono::seconds(5);
-// What the access log says of a client that left before its answer began, as nginx does.
-constexpr int kClientGone = 499;
 
 http1::Limits limits_of(const policy::Gateway& settings) {
   http1::Limits limits;

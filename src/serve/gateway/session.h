@@ -60,6 +60,9 @@ class Session final : public net::Session, public net::Connection::Owner, public
   void on_tunnel(net::ConnectionPtr upstream) override;
 
  private:
+  // What the access log says of a client that left before its answer began, as nginx does.
+  static constexpr int kClientGone = 499;
+
   enum class State : std::uint8_t {
     kHead,      // waits for a request, or reads its head
     kDeciding,  // the store is asked; the head stays where it is
@@ -99,6 +102,8 @@ class Session final : public net::Session, public net::Connection::Owner, public
   void admit(const engine::CompiledPolicy& policy);
   Result<bool> watch(const engine::CompiledPolicy& policy);
   void refuse_admitted(int status, std::string_view code, std::string_view message);
+  void go_on(Duration delay);
+  void give_up();
   void hold(Duration delay);
   void begin_exchange();
   void leave_head();
