@@ -53,7 +53,8 @@ void Exchange::start(const RequestTraits& traits, Choice target,
   timeouts_ = timeouts;
   target_ = std::move(target);
   interim_count_ = 0;
-  response_begun_ = interim_passed_ = close_client_ = upstream_keeps_ = false;
+  response_begun_ = interim_passed_ = continue_passed_ = false;
+  close_client_ = upstream_keeps_ = false;
   const bool chunked = traits.body.kind == http1::Body::Kind::kChunked;
   request_body_.start(traits.body, chunked ? Framing::kChunked : Framing::kRaw);
   response_body_.start({}, Framing::kRaw);
@@ -200,17 +201,24 @@ void Exchange::pass_interim() {
     append_response_head(client_.output(), response_.head(), end, {});
     client_.flush();
     interim_passed_ = true;
+    if (response_.head().status == 100) continue_passed_ = true;
   }
   upstream_->consume(response_.consumed());
   response_.reset();
   arm();
 }
 
+// Whether the client may wait for 100 before it sends its body: the upstream's turn, then.
+bool Exchange::awaits_continue() const {
+  return traits_.expect_continue && !continue_passed_ && !request_body_.done() &&
+         request_body_.taken() == 0;
+}
+
 // Whether the response begins while more of the request is to come than will be read past, or while
 // a client that waits for 100 may or may not send the rest: then no next request can be told.
 bool Exchange::rest_is_uncertain() const {
   if (request_body_.done()) return false;
-  if (traits_.expect_continue && !interim_passed_ && request_body_.taken() == 0) return true;
+  if (awaits_continue()) return true;
   return request_body_.left() > kMaxReadPast;
 }
 
@@ -352,7 +360,7 @@ void Exchange::break_off() {
 void Exchange::arm() {
   if (attempt_) {
     deadline_.expires_after(timeouts_.connect);
-  } else if (!response_begun_ && request_body_.done()) {
+  } else if (!response_begun_ && (request_body_.done() || awaits_continue())) {
     deadline_.expires_after(timeouts_.response);
   } else {
     deadline_.expires_after(timeouts_.body);
@@ -362,7 +370,9 @@ void Exchange::arm() {
 void Exchange::on_deadline() {
   if (response_begun_) return break_off();
   if (attempt_) return on_connect_timeout();
-  if (request_body_.done()) return blame(504, "UPSTREAM_TIMEOUT", " did not answer in time");
+  if (request_body_.done() || awaits_continue()) {
+    return blame(504, "UPSTREAM_TIMEOUT", " did not answer in time");
+  }
   if (upstream_->unsent() != 0 || upstream_->output_failed()) {
     return blame(504, "UPSTREAM_TIMEOUT", " did not take the request body in time");
   }

@@ -103,6 +103,7 @@ class Exchange final : public net::Connection::Owner, public ConnectAttempt::Own
   void finish();
   void upstream_lost();
   bool may_repeat() const;
+  bool awaits_continue() const;
   bool rest_is_uncertain() const;
   void fail(int status, std::string_view code, std::string message);
   void blame(int status, std::string_view code, std::string_view what);
@@ -131,8 +132,9 @@ class Exchange final : public net::Connection::Owner, public ConnectAttempt::Own
   bool head_sent_ = false;       // some byte of the request may have reached the upstream
   bool response_begun_ = false;  // its final head has gone to the client
   bool interim_passed_ = false;
-  bool close_client_ = false;    // said so in the response
-  bool upstream_keeps_ = false;  // its connection may be used again
+  bool continue_passed_ = false;  // among them 100: the client sends its body
+  bool close_client_ = false;     // said so in the response
+  bool upstream_keeps_ = false;   // its connection may be used again
   net::Deadline deadline_;
 };
 

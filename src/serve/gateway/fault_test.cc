@@ -244,6 +244,26 @@ TEST_F(Fault, AnUpstreamThatDoesNotAnswerInTimeIs504) {
   EXPECT_TRUE(upstream.at_end());
 }
 
+TEST_F(Fault, AnUpstreamThatDoesNotSayInTimeWhetherItWantsTheBodyIs504) {
+  policy_.gateway->timeouts.response = kSoon;
+  start();
+  const std::string put =
+      "PUT /a HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n";
+  auto [one, upstream] = begun(put);
+  EXPECT_TRUE(says(one.read_all(), 504, "UPSTREAM_TIMEOUT"));
+  EXPECT_TRUE(upstream.at_end());
+}
+
+TEST_F(Fault, AClientThatDoesNotSendTheBodyThatIsWantedIs408) {
+  policy_.gateway->timeouts.body = kSoon;
+  start();
+  auto [one, upstream] =
+      begun("PUT /a HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n");
+  upstream.send("HTTP/1.1 100 Continue\r\n\r\n");
+  EXPECT_EQ(status_of(one.read_until("\r\n\r\n")), 100);
+  EXPECT_TRUE(says(one.read_all(), 408, "REQUEST_TIMEOUT"));
+}
+
 TEST_F(Fault, AnUpstreamThatFallsSilentInItsBodyBreaksTheResponseOff) {
   policy_.gateway->timeouts.body = kSoon;
   start();

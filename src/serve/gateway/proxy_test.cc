@@ -177,6 +177,19 @@ TEST_F(Proxy, AnUpstreamThatRefusesAnExpectedBodyEndsTheConnection) {
   EXPECT_TRUE(contains(answer, "Connection: close\r\n"));
 }
 
+TEST_F(Proxy, AHintIsNoWordThatTheBodyMayCome) {
+  start();
+  auto [one, upstream] =
+      begun("PUT /a HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n");
+  upstream.send(
+      "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
+      "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n");
+  EXPECT_EQ(status_of(one.read_until("\r\n\r\n")), 103);
+  const std::string answer = one.read_all();
+  EXPECT_EQ(status_of(answer), 401);
+  EXPECT_TRUE(contains(answer, "Connection: close\r\n"));
+}
+
 TEST_F(Proxy, AnUpstreamMayAnswerBeforeItHasReadTheBody) {
   start();
   auto [one, upstream] = begun("POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\n12345");
