@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "support/gateway_fixture.h"
+#include "support/temporary_folder.h"
 
 namespace weir::gateway {
 namespace {
@@ -124,7 +125,8 @@ TEST_F(SlowReader, IsResetWhereADrainGivesUp) {
 TEST_F(SlowReader, IsToldFromOneThatIsCutOffInTheAccessLog) {
   policy_.gateway->timeouts.body = milliseconds(300);
   policy::AccessLog& log = policy_.gateway->access_log.emplace();
-  log.file = ::testing::TempDir() + "weir-slow-reader-" + std::to_string(::getpid());
+  const support::TemporaryFolder folder;
+  log.file = folder / "access.log";
   start();
   ASSERT_TRUE(gateway_->use_access_log(*policy_.gateway));
   for (const bool reads : {true, false}) {
@@ -141,7 +143,6 @@ TEST_F(SlowReader, IsToldFromOneThatIsCutOffInTheAccessLog) {
     EXPECT_EQ(contains(line, " ended=early "), !reads) << line;
     ASSERT_EQ(::truncate(log.file.c_str(), 0), 0);
   }
-  ::unlink(log.file.c_str());
 }
 
 TEST_F(SlowReader, ThatHasEndedItsSideStillGetsWhatWasAnswered) {
