@@ -73,7 +73,11 @@ void add_validate(CLI::App& app, ValidateOptions& options) {
       ->add_option("--explain", options.explain,
                    "which limits a request meets, by which key and numbers, and why not others: "
                    "'POST /login from 203.0.113.7 user=42'")
-      ->type_name("REQUEST");
+      ->type_name("REQUEST")
+      ->check([](const std::string& request) {
+        const bool blank = request.find_first_not_of(' ') == std::string::npos;
+        return std::string(blank ? "wants a request such as 'POST /login from 203.0.113.7'" : "");
+      });
 }
 
 void add_admin(CLI::App& command, AdminOptions& options) {

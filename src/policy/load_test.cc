@@ -60,6 +60,14 @@ api:     { listen: 127.0.0.1:8081 }
 admin:   { listen: 127.0.0.1:9090, token: "${WEIR_ADMIN_TOKEN:-}" }
 )";
 
+TEST(Load, APrefixOfRedisKeysHasNoBraces) {
+  for (const std::string prefix : {"{x}:", "a{", "}"}) {
+    EXPECT_EQ(mistakes_of("limits: []\nstore: { prefix: \"" + prefix + "\" }\n"),
+              "p.yaml:2:18: prefix has a brace, wants none: braces say where a Cluster keeps a "
+              "key\n");
+  }
+}
+
 TEST(Load, ReadsTheLimitsOfAnExample) {
   const Policy policy = load_yaml(kExample);
   ASSERT_EQ(policy.limits.size(), 4u);

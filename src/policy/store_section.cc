@@ -40,6 +40,14 @@ void read_instances(Reader& reader, const Entry& entry, Store& out) {
   if (read_number(reader, entry, instances, {1, 100'000})) out.instances = instances;
 }
 
+// WHY no braces: of the first pair in a key a Cluster makes the slot, and that is ours.
+void read_prefix(Reader& reader, const Entry& entry, Store& out) {
+  if (!read_text(reader, entry, out.prefix)) return;
+  if (out.prefix.find_first_of("{}") == std::string::npos) return;
+  reader.mistake(entry.value->at,
+                 "prefix has a brace, wants none: braces say where a Cluster keeps a key");
+}
+
 constexpr std::uint64_t kMaxKeys = 1 << 30;  // what one memory store can hold
 
 constexpr std::array kSnapshotFields{
@@ -89,8 +97,8 @@ constexpr std::array kStoreFields{
                  [](Reader& r, const Entry& e, Store& s) {
                    read_duration(r, e, s.deny_cache, {Duration(0), std::chrono::minutes(1)});
                  }},
-    Field<Store>{{"prefix", "text", "\"weir:\"", "In front of every key in Redis."},
-                 [](Reader& r, const Entry& e, Store& s) { read_text(r, e, s.prefix); }},
+    Field<Store>{{"prefix", "text", "\"weir:\"", "In front of every key in Redis; no braces."},
+                 read_prefix},
     Field<Store>{{"max_keys", "whole number, 1000 to 1073741824", "1000000",
                   "Memory: how many counters are kept at most."},
                  [](Reader& r, const Entry& e, Store& s) {

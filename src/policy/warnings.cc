@@ -292,7 +292,7 @@ class Doubts {
   void key(const Limit& limit, const Node& node, const std::string& name) {
     if (limit.missing != Missing::kSkip) return;
     for (const KeyPart& part : limit.key) {
-      if (!all_of(part, client_may_omit)) continue;
+      if (!all_of(part, client_may_omit) || never_comes(part)) continue;
       reader_.doubt(place_of(node, "key"),
                     name + " does not count a request without " + written(part) +
                         ": a client can leave it out and pass",
@@ -327,21 +327,45 @@ class Doubts {
     }
   }
 
-  // Behind the gateway alone, attributes of the APIs never come.
-  void never_sent(const Limit& limit, const Node& node, const std::string& name) {
+  // Whether the gateway believes nobody who says it.
+  bool is_unbelieved(const Attribute& attribute) const {
+    const Identity& identity = policy_.identity;
+    if (attribute.kind != Kind::kUser && attribute.kind != Kind::kTier) return false;
+    const AttributeSource& source = attribute.kind == Kind::kUser ? identity.user : identity.tier;
+    return source.kind != AttributeSource::Kind::kJwt && !identity.trust_clients &&
+           identity.trusted_proxies.empty();
+  }
+
+  // Why no request has it where there is the gateway alone; empty where one may.
+  std::string_view why_never(const Attribute& attribute) const {
     const bool apis = policy_.api || root_.find("resp") != nullptr || root_.find("grpc") != nullptr;
-    if (apis || !policy_.gateway) return;
-    const std::string why = ": only callers of the APIs send it, and no `api` listens";
+    if (apis || !policy_.gateway) return "";
+    if (only_from_apis(attribute)) return "only callers of the APIs send it, and no `api` listens";
+    if (!is_unbelieved(attribute)) return "";
+    return "only trusted proxies are believed to say it, and identity.trusted_proxies is empty";
+  }
+
+  bool never_comes(const KeyPart& part) const {
+    return all_of(part, [this](const Attribute& one) { return !why_never(one).empty(); });
+  }
+
+  void never_sent(const Limit& limit, const Node& node, const std::string& name) {
+    const auto doubt = [&](const char* key, const std::string& what, const Attribute& attribute) {
+      reader_.doubt(place_of(node, key),
+                    name + " can never fire, it " + what + ": " + std::string(why_never(attribute)),
+                    is_unbelieved(attribute)
+                        ? "list the proxies in front under identity.trusted_proxies, or take it "
+                          "from a token (jwt:CLAIM)"
+                        : "");
+    };
     for (const Condition& condition :
          limit.match ? limit.match->conditions : std::vector<Condition>{}) {
-      if (!only_from_apis(condition.attribute)) continue;
-      reader_.doubt(place_of(node, "match"),
-                    name + " can never fire, it waits for " + to_string(condition.attribute) + why);
+      if (why_never(condition.attribute).empty()) continue;
+      doubt("match", "waits for " + to_string(condition.attribute), condition.attribute);
     }
     for (const KeyPart& part : limit.key) {
-      if (limit.missing != Missing::kSkip || !all_of(part, only_from_apis)) continue;
-      reader_.doubt(place_of(node, "key"),
-                    name + " can never fire, it counts by " + written(part) + why);
+      if (limit.missing != Missing::kSkip || !never_comes(part)) continue;
+      doubt("key", "counts by " + written(part), part.alternatives.front());
     }
   }
 

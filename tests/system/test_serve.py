@@ -254,6 +254,10 @@ class CommandLine(harness.SystemTest):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("login: counts ip=203.0.113.7 by token_bucket", result.stdout)
         self.assertIn("per_ip: counts ip=203.0.113.7 by sliding_counter", result.stdout)
+        for blank in ("", " "):
+            nothing = run("validate", harness.ROOT / "examples/quickstart.yaml", "--explain", blank)
+            self.assertEqual(nothing.returncode, 2, nothing.stdout)
+            self.assertIn("--explain", nothing.stderr)
         wrong = run("validate", harness.ROOT / "examples/quickstart.yaml", "--explain", "from nowhere")
         self.assertEqual(wrong.returncode, 2)
         self.assertIn("nowhere", wrong.stderr)
