@@ -1,8 +1,11 @@
 #include "engine/engine.h"
 
+#include <limits>
 #include <utility>
 
 #include "base/check.h"
+#include "base/log.h"
+#include "base/seconds.h"
 #include "engine/ban_book.h"
 #include "engine/by_name.h"
 #include "engine/compiled_policy.h"
@@ -102,6 +105,18 @@ void set_blocked(const policy::Block& block, Decision& decision) {
   decision.allowed = false;
   decision.reason = block.ban ? Reason::kBanned : Reason::kBlocked;
   if (block.until_ns) decision.ban_left = Duration(*block.until_ns - decision.at.wall_ns);
+}
+
+// Every such request is refused: a line a minute says it.
+void tell_too_many(std::size_t counters, Instant now) {
+  constexpr std::int64_t kEveryNs = 60 * kNsPerSecond;
+  static std::atomic<std::int64_t> told_ns{std::numeric_limits<std::int64_t>::min()};
+  std::int64_t told = told_ns.load(std::memory_order_relaxed);
+  if (told <= now.steady_ns && now.steady_ns - kEveryNs < told) return;
+  if (!told_ns.compare_exchange_strong(told, now.steady_ns, std::memory_order_relaxed)) return;
+  log::error("a request meets " + std::to_string(counters) + " counters, at most " +
+             std::to_string(store::kMaxCharges) +
+             " can be asked for one, and is refused; give limits a narrower match");
 }
 
 // Requests that no store is asked about.
@@ -243,6 +258,7 @@ void Engine::decide(const Attributes& attributes, Instant now, std::optional<std
 
 void Engine::ask(std::unique_ptr<Pending> pending) {
   if (pending->charges.size() > store::kMaxCharges) {
+    tell_too_many(pending->charges.size(), pending->now);
     pending->decision.allowed = false;
     pending->decision.reason = Reason::kLimiterUnavailable;
     pending->decision.source = Source::kFailClosed;

@@ -71,6 +71,17 @@ class Logs(harness.SystemTest):
         self.assertNotIn("s3cret", line)
         self.assertNotIn("forged", line)
 
+    def test_requests_that_meet_too_many_counters_have_one_line_for_all(self):
+        listen = harness.free_port()
+        limits = "".join(f"  - {{ name: l{n}, match: {{ path: /many }}, algorithm: token_bucket, "
+                         "rate: 1/s, burst: 9 }\n" for n in range(65))
+        self.program = self.serve("limits:\n" + limits + f"gateway: {{ listen: 127.0.0.1:{listen}, "
+                                  f"upstream: http://127.0.0.1:{self.upstream()} }}\n")
+        self.assertEqual([harness.get(listen, "/many").status for _ in range(3)], [503] * 3)
+        self.program.stop()
+        told = [line for line in self.program.lines if "a request meets 65 counters" in line]
+        self.assertEqual(len(told), 1, self.program.output)
+
     def test_what_cannot_be_shown_of_a_key_is_escaped_once(self):
         listen = harness.free_port()
         self.program = self.serve(f"""
