@@ -184,7 +184,9 @@ struct WEIR_API Together {
     std::uint64_t cost = 1;
   };
   struct Answer {
-    Verdict verdict;        // the one that is named: refused, the longest wait or never
+    // The one that is named: refused, the longest wait or never; admitted, with the longest delay
+    // of them all.
+    Verdict verdict;
     std::size_t named = 0;  // whose it is
   };
   // ERRORS: kInvalid for no parts, limiters of different stores, one limiter and key twice, or more

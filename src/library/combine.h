@@ -14,16 +14,21 @@
 
 namespace weir::library {
 
+// Which of the answers to one request is named. REQUIRES: at least one answer.
+inline std::size_t named_of(std::span<const store::Answer> answers) {
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < answers.size(); ++i) {
+    if (engine::is_named_over(answers[i].verdict, answers[best].verdict)) best = i;
+  }
+  return best;
+}
+
 // The verdict that is named among the answers to one request; admitted, with the longest delay of
 // them all. REQUIRES: at least one answer.
 inline Verdict combined(std::span<const store::Answer> answers, bool admitted) {
-  const Verdict* best = &answers[0].verdict;
   Duration delay{0};
-  for (const store::Answer& answer : answers) {
-    if (engine::is_named_over(answer.verdict, *best)) best = &answer.verdict;
-    delay = std::max(delay, answer.verdict.delay);
-  }
-  Verdict verdict = *best;
+  for (const store::Answer& answer : answers) delay = std::max(delay, answer.verdict.delay);
+  Verdict verdict = answers[named_of(answers)].verdict;
   verdict.delay = admitted ? delay : Duration(0);
   return verdict;
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/naming.h"
+#include "library/combine.h"
 #include "library/keyed_core.h"
 
 namespace weir {
@@ -206,12 +206,8 @@ Result<Together::Answer> Together::check(std::span<const Part> parts, std::optio
     owners.resize(charges.all.size(), i);
   }
   std::vector<store::Answer> answers(charges.all.size());
-  store.memory.charge_now(charges.all, at, answers, charges.takeovers);
-  std::size_t best = 0;
-  for (std::size_t i = 1; i < answers.size(); ++i) {
-    if (engine::is_named_over(answers[i].verdict, answers[best].verdict)) best = i;
-  }
-  return Answer{answers[best].verdict, owners[best]};
+  const auto admission = store.memory.charge_now(charges.all, at, answers, charges.takeovers);
+  return Answer{library::combined(answers, admission.admitted), owners[library::named_of(answers)]};
 }
 
 }  // namespace weir

@@ -258,6 +258,22 @@ TEST(Together, ChargesAllOrNone) {
   EXPECT_EQ(global.peek("", at_ns(0)).remaining, 99u);
 }
 
+TEST(Together, HasTheCallerWaitForTheLongestOfTheDelays) {
+  const Store store = Store::memory();
+  KeyedLimiter slow = *KeyedLimiter::make("slow", {LeakyBucket{{1, seconds(1)}, 100}}, store);
+  KeyedLimiter few = *KeyedLimiter::make("few", {TokenBucket{{1, seconds(3600)}, 3}}, store);
+  const Together::Part parts[] = {{&slow, "k"}, {&few, "k"}};
+  for (int i = 0; i < 3; ++i) {
+    const auto answer = Together::check(parts, at_ns(0));
+    EXPECT_EQ(answer->named, 1u);
+    EXPECT_TRUE(answer->verdict.allowed());
+    EXPECT_EQ(answer->verdict.delay, seconds(i));
+  }
+  const auto refused = Together::check(parts, at_ns(0));
+  EXPECT_FALSE(refused->verdict.allowed());
+  EXPECT_EQ(refused->verdict.delay, Duration(0));
+}
+
 TEST(Together, SaysWhatCannotBeChargedTogether) {
   KeyedLimiter one = make(kFive);
   KeyedLimiter other = make(kFive);
