@@ -157,7 +157,8 @@ class WEIR_API Limiter {
   // Takes tokens that may not be there: a bucket then owes them (100 years of refilling at most), a
   // window loses what it has left.
   void penalty(std::uint64_t cost, std::optional<Instant> now = std::nullopt);
-  // Refuses every call that takes something, for this long (at most 100 years). 0 lifts it.
+  // Refuses every call that takes something, for this long (at most 100 years). 0 lifts it. Those
+  // who wait keep their order; as it ends they find what the limiter holds by then, like anyone.
   void block(Duration duration, std::optional<Instant> now = std::nullopt);
   // As new: full, and not blocked. Those who wait keep their order.
   void reset(std::optional<Instant> now = std::nullopt);

@@ -14,6 +14,7 @@ struct Core::Compiled {
 
 Core::Visit::Visit(Core& core, Instant now) : core_(core), now_(now), lock_(core.mutex_) {
   if (auto level = core_.cell_.close()) core_.bucket_->level() = *level;
+  if (core_.bucket_) core_.advance(now);
 }
 
 Core::Visit::~Visit() {
@@ -165,14 +166,15 @@ void Core::penalty(std::uint64_t cost, Instant now) {
 void Core::block(Duration duration, Instant now) {
   const Visit visit(*this, now);
   const std::int64_t span = std::clamp<std::int64_t>(duration.count(), 0, limit::kMaxSpanNs);
-  blocked_until_ = limit::read(limit::Timeline::kSteady, now) + span;
-  wake_all();
+  change(now, [&] { blocked_until_ = limit::read(limit::Timeline::kSteady, now) + span; });
 }
 
 void Core::reset(Instant now) {
   const Visit visit(*this, now);
-  blocked_until_ = limit::kEarliestNs;
-  change(now, [&] { backend().reset(now); });
+  change(now, [&] {
+    blocked_until_ = limit::kEarliestNs;
+    backend().reset(now);
+  });
 }
 
 void Core::set_tokens(std::uint64_t tokens, Instant now) {

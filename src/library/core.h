@@ -107,13 +107,13 @@ class Core {
   void return_and_move_up(std::uint64_t order, std::uint64_t cost, Instant now,
                           std::optional<Instant> charged_at);
   void change(Instant now, const std::function<void()>& apply);
+  void advance(Instant now);
   void hold(Waiting& waiting, Instant now);
   std::int64_t try_admit(Waiting& waiting, Instant now);
   std::int64_t turn_of(const Waiting& waiting) const;
   void refuse(Waiting& waiting, std::int64_t turn, Instant now);
   void end(Waiting& waiting, Waiter::State state);
-  void remove(Waiting& waiting, bool give_back, Instant now);
-  void wake_all();
+  void remove(Waiting& waiting, Instant now);
   void wake_first();
 
   const Clock* clock_;

@@ -35,7 +35,6 @@ void Core::join(Waiting& waiting, Instant now) {
   {
     const Visit visit(*this, now);
     waiting.place = queue_.insert(queue_.end(), &waiting);
-    waiting.order = next_order_++;
     if (bucket_) hold(waiting, now);
   }
   poll(waiting, now);
@@ -44,7 +43,6 @@ void Core::join(Waiting& waiting, Instant now) {
 Waiter::State Core::poll(Waiting& waiting, Instant now) {
   const Visit visit(*this, now);
   if (waiting.state != Waiter::State::kWaiting) return waiting.state;
-  if (bucket_) bucket_->advance(now);
   const std::int64_t turn = try_admit(waiting, now);
   if (waiting.state != Waiter::State::kWaiting) return waiting.state;
   const std::int64_t ns = limit::read(limit::Timeline::kSteady, now);
@@ -57,10 +55,21 @@ Waiter::State Core::poll(Waiting& waiting, Instant now) {
 
 void Core::leave(Waiting& waiting) {
   const Visit visit(*this, kLatestSeen);
-  if (waiting.state == Waiter::State::kWaiting) remove(waiting, true, kLatestSeen);
+  if (waiting.state == Waiter::State::kWaiting) remove(waiting, kLatestSeen);
 }
 
-// Takes the tokens of a waiter ahead of time. REQUIRES: a lone bucket.
+// Time passes. Those who waited through a block hold from its end on: what comes in before is the
+// bucket's, up to its burst, and nobody's turn. REQUIRES: a lone bucket.
+void Core::advance(Instant now) {
+  const bool none_holds = !queue_.empty() && !queue_.front()->holds;
+  if (none_holds && limit::read(limit::Timeline::kSteady, now) >= blocked_until_) {
+    for (auto next = queue_.begin(); next != queue_.end();) hold(**next++, at_ns(blocked_until_));
+  }
+  bucket_->advance(now);
+}
+
+// Takes the tokens of a waiter ahead of time; but for one that can never have them, only looks
+// while the limiter is blocked. REQUIRES: a lone bucket.
 void Core::hold(Waiting& waiting, Instant now) {
   bucket_->advance(now);
   Level& level = bucket_->level();
@@ -73,14 +82,17 @@ void Core::hold(Waiting& waiting, Instant now) {
     end(waiting, Waiter::State::kRefused);
     return;
   }
+  if (level.time < blocked_until_) return;
   level.debt += ticks;
   waiting.turn = level;
+  waiting.holds = true;
+  waiting.order = next_order_++;
 }
 
 // Admits the waiter where its turn has come; else says when that will be, as far as is known.
 std::int64_t Core::try_admit(Waiting& waiting, Instant now) {
   if (bucket_) {
-    const std::int64_t turn = std::max(turn_of(waiting), blocked_until_);
+    const std::int64_t turn = waiting.holds ? turn_of(waiting) : blocked_until_;
     if (turn > bucket_->level().time) return turn;
     waiting.verdict = shown(bucket_->shape(), bucket_->level());
     end(waiting, Waiter::State::kAdmitted);
@@ -106,7 +118,7 @@ std::int64_t Core::turn_of(const Waiting& waiting) const {
 }
 
 void Core::refuse(Waiting& waiting, std::int64_t turn, Instant now) {
-  remove(waiting, true, now);
+  remove(waiting, now);
   waiting.state = Waiter::State::kRefused;
   Verdict verdict = backend().take(0, now).verdict;
   const std::int64_t ns = limit::read(limit::Timeline::kSteady, now);
@@ -123,10 +135,10 @@ void Core::end(Waiting& waiting, Waiter::State state) {
 }
 
 // Out of the queue; those behind move up.
-void Core::remove(Waiting& waiting, bool give_back, Instant now) {
+void Core::remove(Waiting& waiting, Instant now) {
   const bool was_first = waiting.place == queue_.begin();
   queue_.erase(waiting.place);
-  if (bucket_ && give_back) return_and_move_up(waiting.order, waiting.cost, now, std::nullopt);
+  if (waiting.holds) return_and_move_up(waiting.order, waiting.cost, now, std::nullopt);
   if (counters_ && was_first) wake_first();
 }
 
@@ -144,16 +156,19 @@ void Core::return_and_move_up(std::uint64_t order, std::uint64_t cost, Instant n
   }
 }
 
-// Applies a change of the counters or of the numbers. Those who wait are admitted first if their
-// turn has come; the others hand back what they hold, and queue up anew behind the change.
+// Applies a change of the counters or of the numbers, or a block. Those who wait are admitted first
+// if their turn has come; the others hand back what they hold, and queue up anew behind the change.
 void Core::change(Instant now, const std::function<void()>& apply) {
   if (bucket_) {
-    bucket_->advance(now);
     for (auto next = queue_.begin(); next != queue_.end();) {
       Waiting& waiting = **next++;
       try_admit(waiting, now);
     }
-    for (const Waiting* waiting : queue_) bucket_->give_back(waiting->cost, now, std::nullopt);
+    for (Waiting* waiting : queue_) {
+      if (std::exchange(waiting->holds, false)) {
+        bucket_->give_back(waiting->cost, now, std::nullopt);
+      }
+    }
   }
   apply();
   for (auto next = queue_.begin(); next != queue_.end();) {
@@ -161,10 +176,6 @@ void Core::change(Instant now, const std::function<void()>& apply) {
     if (bucket_) hold(waiting, now);
     waiting.wake();
   }
-}
-
-void Core::wake_all() {
-  for (Waiting* waiting : queue_) waiting->wake();
 }
 
 void Core::wake_first() {

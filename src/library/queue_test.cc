@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -136,6 +137,101 @@ TEST(Queue, QueuesUpAnewBehindAChangeOfNumbers) {
   EXPECT_EQ(one.wake_at_ns(), kSecond / 2);
   limiter.reset();
   EXPECT_EQ(one.poll(at_ns(0)), Waiter::State::kAdmitted);
+}
+
+class Queued {
+ public:
+  Queued(Limiter& limiter, int count) {
+    for (int i = 0; i < count; ++i) {
+      waiters_.push_back(std::make_unique<Waiter>(limiter.queue(1, std::nullopt, {})));
+    }
+  }
+  // Who is admitted now: asked from the last to the first.
+  std::set<int> admitted(Instant now) {
+    std::set<int> names;
+    for (int i = static_cast<int>(waiters_.size()) - 1; i >= 0; --i) {
+      auto& waiter = waiters_[static_cast<std::size_t>(i)];
+      if (waiter == nullptr || waiter->poll(now) != Waiter::State::kAdmitted) continue;
+      names.insert(i);
+      waiter.reset();
+    }
+    return names;
+  }
+  void leave(std::size_t name) { waiters_[name].reset(); }
+
+ private:
+  std::vector<std::unique_ptr<Waiter>> waiters_;
+};
+
+TEST(Queue, ABlockLeavesThoseWhoWaitWhatTheBucketHoldsAtItsEndAndTheirOrder) {
+  ManualClock clock(at_ns(0));
+  Limiter limiter = *Limiter::make(TokenBucket{{1, seconds(1)}, 2}, {.clock = &clock});
+  limiter.drain();
+  Queued queued(limiter, 5);
+  limiter.block(seconds(10));
+  Queued later(limiter, 2);
+  queued.leave(1);
+  EXPECT_TRUE(queued.admitted(at_ns(10 * kSecond - 1)).empty());
+  EXPECT_FALSE(limiter.allow(1, at_ns(10 * kSecond))) << "what it holds is for those who wait";
+  EXPECT_EQ(queued.admitted(at_ns(10 * kSecond)), (std::set<int>{0, 2}));
+  EXPECT_EQ(queued.admitted(at_ns(11 * kSecond)), (std::set<int>{3}));
+  EXPECT_TRUE(later.admitted(at_ns(12 * kSecond)).empty());
+  EXPECT_EQ(queued.admitted(at_ns(12 * kSecond)), (std::set<int>{4}));
+  EXPECT_EQ(later.admitted(at_ns(14 * kSecond)), (std::set<int>{0, 1}));
+}
+
+TEST(Queue, ABlockThatIsLiftedGivesThoseWhoWaitWhatHasComeInSoFar) {
+  ManualClock clock(at_ns(0));
+  Limiter limiter = *Limiter::make(TokenBucket{{1, seconds(1)}, 5}, {.clock = &clock});
+  limiter.drain();
+  Queued queued(limiter, 6);
+  limiter.block(seconds(10));
+  limiter.block(Duration(0), at_ns(2 * kSecond));
+  EXPECT_EQ(queued.admitted(at_ns(2 * kSecond)), (std::set<int>{0, 1}));
+  limiter.block(seconds(10), at_ns(2 * kSecond));
+  limiter.penalty(1, at_ns(2 * kSecond));
+  EXPECT_TRUE(queued.admitted(at_ns(3 * kSecond)).empty());
+  ASSERT_TRUE(limiter.update(TokenBucket{{1, seconds(1)}, 1}, Inherit::kAsIs, at_ns(3 * kSecond)));
+  EXPECT_TRUE(queued.admitted(at_ns(4 * kSecond)).empty());
+  limiter.reset(at_ns(4 * kSecond));
+  EXPECT_EQ(queued.admitted(at_ns(4 * kSecond)), (std::set<int>{2}));
+  EXPECT_EQ(queued.admitted(at_ns(5 * kSecond)), (std::set<int>{3}));
+}
+
+TEST(Queue, ATicketThatIsCancelledMovesUpThoseWhoHeldAnewAfterABlock) {
+  ManualClock clock(at_ns(0));
+  Limiter limiter = *Limiter::make(TokenBucket{{1, seconds(1)}, 5}, {.clock = &clock});
+  limiter.drain();
+  Queued queued(limiter, 1);
+  Ticket ticket = limiter.reserve(5);
+  limiter.block(seconds(1));
+  EXPECT_TRUE(queued.admitted(at_ns(kSecond)).empty()) << "behind the ticket now";
+  ticket.cancel(at_ns(kSecond));
+  EXPECT_EQ(queued.admitted(at_ns(kSecond)), (std::set<int>{0}));
+}
+
+TEST(Queue, RefusesWhatCanNeverBeHadThoughItIsBlocked) {
+  ManualClock clock(at_ns(0));
+  Limiter limiter = *Limiter::make(TokenBucket{{1, seconds(1)}, 2}, {.clock = &clock});
+  limiter.block(seconds(10));
+  Waiter waiter = limiter.queue(3, std::nullopt, {});
+  EXPECT_EQ(waiter.poll(at_ns(0)), Waiter::State::kRefused);
+  EXPECT_EQ(waiter.verdict().outcome, Outcome::kNever);
+}
+
+TEST(Queue, WakesEachWaiterAtItsTurnAfterABlock) {
+  constexpr int kWaiters = 4;
+  Waiters waiters({TokenBucket{{1, seconds(1)}, 1}});
+  ASSERT_TRUE(waiters.limiter.allow());
+  for (int i = 0; i < kWaiters; ++i) waiters.start(i, static_cast<std::size_t>(i) + 1);
+  waiters.limiter.block(seconds(10));
+  for (int i = 1; i <= kWaiters; ++i) {
+    waiters.clock.await_parked(static_cast<std::size_t>(kWaiters - i + 1));
+    waiters.clock.set(at_ns((9 + i) * kSecond));
+    waiters.await(static_cast<std::size_t>(i));
+  }
+  const std::vector<int> order = waiters.join();
+  EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
 }
 
 TEST(Queue, WaitsForTheMachinesClock) {
