@@ -65,18 +65,18 @@ Charge charge_of(const Charged& charged, const TakenFrom& one, const limit::Rule
 
 // The corrections that make a receipt's cost what `actual` says of each limit.
 std::vector<Charge> cost_changes(const Charged& charged, const Engine::Actual& actual,
-                                 const CompiledPolicy& policy) {
+                                 const CompiledPolicy& policy, bool local) {
   std::vector<Charge> changes;
   for (const TakenFrom& one : charged.taken) {
-    if (one.is_place() || one.local) continue;
+    if (one.is_place() || one.local != local) continue;
     const std::optional<std::uint64_t> now_costs = actual(one.limit);
     if (!now_costs || *now_costs == one.cost) continue;
     const limit::Rule* rule = rule_in_force(charged, one, policy);
     if (rule == nullptr) continue;
     const bool less = *now_costs < one.cost;
+    const Instant at = local ? charged.local_at : charged.at + one.apart;
     changes.push_back(charge_of(charged, one, *rule, less ? Change::kGiveBack : Change::kTake,
-                                less ? one.cost - *now_costs : *now_costs - one.cost,
-                                charged.at + one.apart));
+                                less ? one.cost - *now_costs : *now_costs - one.cost, at));
   }
   return changes;
 }
@@ -148,7 +148,9 @@ void Engine::settle(const Receipt& receipt, const Actual& actual, Instant now, C
     if (!std::exchange(charged.cost_open, false)) return tell(told, was(Outcome::kSpent));
   }
   const auto in_force = current();
-  std::vector<Charge> changes = cost_changes(charged, actual, *in_force);
+  const auto own = cost_changes(charged, actual, *in_force, true);
+  if (!own.empty()) local_->correct(own, now);
+  std::vector<Charge> changes = cost_changes(charged, actual, *in_force, false);
   std::optional<store::Once> once;
   if (charged.from_id) {
     const auto& api = in_force->policy().api;

@@ -7,6 +7,7 @@
 #include "engine/check_json.h"
 #include "engine/engine.h"
 #include "engine/local_share.h"
+#include "engine/receipt.h"
 #include "engine/test_request.h"
 
 namespace weir::engine {
@@ -158,6 +159,21 @@ TEST_F(EngineFailureTest, CountsByItsOwnShareWhereTheLimitSaysLocal) {
     EXPECT_EQ(decision.named_limit()->verdict.quota, 2u);
   }
   EXPECT_TRUE(store_.refunded.empty());
+}
+
+TEST_F(EngineFailureTest, CorrectsTheCostInItsOwnShareWhereThatWasCharged) {
+  const policy::Limit one = limit_on_error("a", OnError::kLocal);  // a burst of 5
+  for (int i = 0; i < 8; ++i) {
+    const Decision failed = decide({one}, {unknown()}, true);
+    ASSERT_TRUE(failed.allowed) << i;
+    engine_.refund(Receipt::of(failed), at_ns(8), {});
+  }
+  store::Correction told;
+  engine_.settle(Receipt::of(decide({one}, {unknown()}, true)), 4, at_ns(8),
+                 [&told](const store::Correction& made) { told = made; });
+  EXPECT_EQ(told.outcome, store::Correction::Outcome::kMade);
+  EXPECT_EQ(decide({one}, {unknown()}, true).named_limit()->verdict.remaining, 0u);
+  EXPECT_TRUE(store_.refunded.empty()) << "the shared store was not charged";
 }
 
 TEST_F(EngineFailureTest, GivesBackWhatTheStoreTookWhenTheLocalShareRefuses) {
