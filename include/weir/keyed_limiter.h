@@ -162,8 +162,11 @@ class WEIR_API KeyedLimiter {
                      std::optional<Instant> now = std::nullopt);
 
   // Other numbers for all keys, while others call. Each key comes to them at its next use, as
-  // `inherit` has it (in whole tokens, rounded against the caller), by the numbers that it was last
-  // counted under: one that was not used between two updates is taken over once, as the later says.
+  // `inherit` has it (in whole tokens, rounded against the caller; what it owes is forgotten), by
+  // the numbers that it was last counted under. One that was not used between two updates is taken
+  // over once, as the later says; and one that was last counted under just the numbers that are in
+  // force now stays as it is, whatever came between: kReset to the same numbers resets nothing,
+  // reset(key) does.
   // ERRORS: as make(), and kExhausted after 4,096 different sets of numbers; nothing changes then.
   Result<bool> update(const Numbers& numbers, Inherit inherit = Inherit::kAsIs);
 

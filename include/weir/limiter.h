@@ -36,7 +36,8 @@ class Core;
 struct Waiting;
 }  // namespace library
 
-// What becomes of what is left when the numbers change. With 40 of 100 left, to 200 and to 20:
+// What becomes of what is left when the numbers change; what a bucket owes (reservations,
+// penalties), it owes still, but for kReset. With 40 of 100 left, to 200 and to 20:
 enum class Inherit : std::uint8_t {
   kAsIs,          // 40, 20: what is left stays left (in windows: what is used stays used)
   kReset,         // 200, 20: as if new

@@ -76,17 +76,17 @@ void BucketBackend::update(const Shape& shape, Inherit inherit, Instant now) {
 Wide BucketBackend::inherited(const Shape& shape, Inherit inherit) const {
   if (inherit == Inherit::kReset) return 0;
   const Wide capacity = shape.capacity();
+  const bool grows = inherit == Inherit::kAdditive && shape.burst > shape_.burst;
+  const Wide added = grows ? shape.ticks(shape.burst - shape_.burst) : 0;
   if (level_.debt > shape_.capacity()) {
     const Wide owed = share(level_.debt - shape_.capacity(), shape.step, shape_.step) + 1;
-    return std::max(capacity, std::min(capacity + owed, shape.most_debt()));
+    return std::max(capacity, std::min(capacity + owed, shape.most_debt())) - added;
   }
   // A full bucket is as a fresh one: it stays full.
   if (level_.debt == 0) return 0;
   Wide left = share(shape_.capacity() - level_.debt, shape.step, shape_.step);
   if (inherit == Inherit::kProportional) left = share(left, shape.burst, shape_.burst);
-  if (inherit == Inherit::kAdditive && shape.burst > shape_.burst) {
-    left += shape.ticks(shape.burst - shape_.burst);
-  }
+  left += added;
   return left >= capacity ? 0 : capacity - left;
 }
 

@@ -222,6 +222,25 @@ TEST(KeyedLimiter, TakesAKeyThatWasNotUsedOverOnceAsTheLastUpdateSays) {
   EXPECT_EQ(limiter.peek("k", at_ns(0)).remaining, 80u) << "it was counted under these last";
 }
 
+TEST(KeyedLimiter, LeavesAKeyThatWasLastCountedUnderTheNumbersInForceAsItIs) {
+  KeyedLimiter limiter = make(kFive);
+  ASSERT_TRUE(limiter.allow("k", 5, at_ns(0)));
+  ASSERT_TRUE(limiter.update(kFive, Inherit::kReset));
+  EXPECT_EQ(limiter.peek("k", at_ns(0)).remaining, 0u);
+  ASSERT_TRUE(limiter.update(TokenBucket{{1, seconds(1)}, 20}, Inherit::kReset));
+  ASSERT_TRUE(limiter.update(kFive, Inherit::kReset));
+  EXPECT_EQ(limiter.peek("k", at_ns(0)).remaining, 0u) << "not used in between";
+  limiter.reset("k");
+  EXPECT_EQ(limiter.peek("k", at_ns(0)).remaining, 5u);
+}
+
+TEST(KeyedLimiter, ForgetsWhatAKeyOwedAsItsNumbersChange) {
+  KeyedLimiter limiter = make(TokenBucket{{1, seconds(1)}, 10});
+  limiter.penalty("k", 13, at_ns(0));
+  ASSERT_TRUE(limiter.update(TokenBucket{{1, seconds(1)}, 20}, Inherit::kAdditive));
+  EXPECT_EQ(limiter.peek("k", at_ns(0)).remaining, 10u);
+}
+
 TEST(KeyedLimiter, NeverAdmitsMoreThanTheLargestWhileItsNumbersChangeUnderCalls) {
   KeyedLimiter limiter = make(TokenBucket{{1, seconds(3600)}, 1000});
   std::atomic<std::uint64_t> admitted{0};

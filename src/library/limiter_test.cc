@@ -161,6 +161,18 @@ TEST(Limiter, OwesAPenaltyBeyondWhatItHas) {
   EXPECT_TRUE(limiter.allow(1, at_ns(4 * kSecond)));
 }
 
+TEST(Limiter, OwesLessWhereItsBurstGrowsAndTheDifferenceIsThereAtOnce) {
+  Limiter limiter = bucket(1, seconds(1), 10);
+  limiter.penalty(13, at_ns(0));
+  const TokenBucket larger{{1, seconds(1)}, 20};
+  ASSERT_TRUE(limiter.update(larger, Inherit::kAdditive, at_ns(0)));
+  EXPECT_EQ(limiter.peek(at_ns(1)).remaining, 7u);  // a tick is rounded against the caller
+  const TokenBucket larger_yet{{1, seconds(1)}, 30};
+  limiter.penalty(27, at_ns(1));
+  ASSERT_TRUE(limiter.update(larger_yet, Inherit::kAdditive, at_ns(1)));
+  EXPECT_EQ(limiter.check(1, at_ns(2)).retry_after, seconds(11)) << "ten of twenty are owed still";
+}
+
 TEST(Limiter, RefusesAllWhileBlockedAndPeeksAllTheSame) {
   Limiter limiter = bucket(10, seconds(1), 10);
   limiter.block(seconds(2), at_ns(0));
