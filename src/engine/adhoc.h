@@ -12,6 +12,7 @@
 #include <functional>
 #include <string_view>
 
+#include "base/at_rest.h"
 #include "engine/engine.h"
 #include "store/store.h"
 #include "weir/numbers.h"
@@ -41,14 +42,21 @@ class Adhoc {
   // REQUIRES: both outlive it, and the engine has a policy.
   Adhoc(store::Store& store, Engine& engine) : store_(store), engine_(engine) {}
 
-  // ERRORS: kInvalid for numbers that the state cannot hold.
-  static Result<bool> check(const TokenBucket& numbers);
+  // ERRORS: kInvalid for numbers that the state cannot hold, or the store cannot count by.
+  Result<bool> check(const TokenBucket& numbers) const;
 
-  // ERRORS: kInvalid for numbers that the state cannot hold; then `done` never runs and nothing is
-  // charged.
+  // ERRORS: as check(); then `done` never runs and nothing is charged.
   Result<bool> decide(const Call& call, Instant now, Done done);
 
  private:
+  struct Asked;
+  using AskedAtRest = AtRest<Asked, 256>;
+
+  void give_back(Asked* asked);
+  void ask(Asked* asked);
+  void take_answer(Asked* asked);
+  void finish(Asked* asked);
+
   store::Store& store_;
   Engine& engine_;
 };

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "store/memory/memory_store.h"
 #include "support/failed_store.h"
@@ -37,8 +40,8 @@ class AdhocTest : public ::testing::Test {
 };
 
 TEST_F(AdhocTest, SaysBeforehandWhichNumbersNoCounterCanHold) {
-  EXPECT_TRUE(Adhoc::check(bucket(5, 1, seconds(1))));
-  const auto held = Adhoc::check(bucket(~std::uint64_t{0}, 1, std::chrono::hours(24)));
+  EXPECT_TRUE(adhoc_.check(bucket(5, 1, seconds(1))));
+  const auto held = adhoc_.check(bucket(~std::uint64_t{0}, 1, std::chrono::hours(24)));
   ASSERT_FALSE(held);
   EXPECT_NE(held.error().message, "");
 }
@@ -89,6 +92,123 @@ TEST_F(AdhocTest, CallersThatMakeUpNumbersAreServedAllTheSame) {
     EXPECT_TRUE(take("k" + std::to_string(i), bucket(i, i, seconds(1))).allowed());
   }
   EXPECT_FALSE(take("k1", bucket(1, 1, seconds(1))).allowed());
+}
+
+// A store that answers when the test says, and counts by no rate of seven.
+class LateStore final : public store::Store {
+ public:
+  void charge(std::span<const store::Charge> charges, Instant now, std::span<store::Answer> answers,
+              Done done) override {
+    looks.push_back([=, this, done = std::move(done)] {
+      if (fails) {
+        answers.front().known = false;
+        done({true, now});
+      } else {
+        memory_.charge(charges, now, answers, done);
+      }
+    });
+  }
+  void correct(std::span<const store::Charge> charges, const std::optional<store::Once>& once,
+               Instant now, Corrected told) override {
+    const store::Charge charge = charges.front();
+    refund = [=, this, told = std::move(told)] {
+      if (fails) return told({store::Correction::Outcome::kUnknown});
+      memory_.correct({&charge, 1}, once, now, told);
+    };
+  }
+  void reset(std::span<const store::Charge>, Corrected) override {}
+  std::optional<Error> cannot_count(const limit::Rule& rule) const override {
+    if (std::get<TokenBucket>(rule.numbers()).rate.count != 7) return std::nullopt;
+    return Error{ErrorCode::kUnsupported, "seven"};
+  }
+
+  void answer_look() {
+    const auto look = std::exchange(looks, {}).front();
+    look();
+  }
+
+  std::vector<std::function<void()>> looks;
+  std::function<void()> refund;
+  bool fails = false;
+
+ private:
+  store::MemoryStore memory_;
+};
+
+class LateAdhocTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    policy::Policy policy;
+    policy.store.on_error = policy::OnError::kDeny;
+    ASSERT_TRUE(engine_.install(std::move(policy)));
+    ask(5, false);
+    store_.answer_look();
+    told_.clear();
+  }
+  // Five in a burst, one a minute.
+  void ask(std::uint64_t cost, bool refund) {
+    const TokenBucket five{Rate{1, std::chrono::minutes(1)}, 5};
+    EXPECT_TRUE(adhoc_.decide({"~test", "k", five, cost, refund}, at_ns(1'700'000'000'000'000'000),
+                              [&](const store::Answer& answer) { told_.push_back(answer); }));
+  }
+
+  LateStore store_;
+  Engine engine_{store_};
+  Adhoc adhoc_{store_, engine_};
+  std::vector<store::Answer> told_;
+};
+
+TEST_F(LateAdhocTest, ALookThatOvertakesItsRefundIsRepeated) {
+  ask(2, true);
+  store_.answer_look();
+  EXPECT_TRUE(told_.empty());
+  store_.refund();
+  store_.answer_look();
+  ASSERT_EQ(told_.size(), 1u);
+  EXPECT_EQ(told_[0].verdict.remaining, 2u);
+}
+
+TEST_F(LateAdhocTest, ALookBehindItsRefundIsAskedOnce) {
+  ask(2, true);
+  store_.refund();
+  EXPECT_EQ(store_.looks.size(), 1u);
+  store_.answer_look();
+  ASSERT_EQ(told_.size(), 1u);
+  EXPECT_EQ(told_[0].verdict.remaining, 2u);
+  EXPECT_TRUE(store_.looks.empty());
+}
+
+TEST_F(LateAdhocTest, ALookThatFailsDoesNotWaitForTheRefund) {
+  ask(2, true);
+  store_.fails = true;
+  store_.answer_look();
+  ASSERT_EQ(told_.size(), 1u);
+  EXPECT_EQ(told_[0].source, Source::kFailClosed);
+  store_.refund();
+  EXPECT_EQ(told_.size(), 1u);
+}
+
+TEST_F(LateAdhocTest, ARefundThatFailsIsNotToldAsMade) {
+  for (const bool early : {false, true}) {
+    told_.clear();
+    ask(2, true);
+    if (early) store_.answer_look();
+    store_.fails = true;
+    store_.refund();
+    store_.fails = false;
+    if (!early) store_.answer_look();
+    ASSERT_EQ(told_.size(), 1u);
+    EXPECT_EQ(told_[0].source, Source::kFailClosed);
+  }
+}
+
+TEST_F(LateAdhocTest, NumbersThatTheStoreCannotCountByAreAnErrorAndAskNothing) {
+  const TokenBucket seven{Rate{7, std::chrono::minutes(1)}, 5};
+  EXPECT_EQ(adhoc_.check(seven).error().message, "seven");
+  EXPECT_FALSE(adhoc_.decide({"~test", "k", seven}, Instant{},
+                             [&](const store::Answer& answer) { told_.push_back(answer); }));
+  EXPECT_TRUE(told_.empty());
+  EXPECT_TRUE(store_.looks.empty());
 }
 
 class AdhocFailureTest : public ::testing::Test {

@@ -67,25 +67,35 @@ Result<bool> Engine::lift_ban(std::string_view name, const std::vector<std::stri
 }
 
 Result<bool> Engine::reset(std::string_view name, const std::vector<std::string>& values,
-                           Instant now) {
+                           Instant now, Corrected told) {
   const auto policy = current();
   const auto found = find_key(*policy, name, values);
   if (!found) return found.error();
+  const bool bans = found->limit->written().ban.has_value();
+  const auto finish = [this, limit = std::string(name), now, told = std::move(told),
+                       banned = bans ? found->keys
+                                     : std::vector<std::string>()](const store::Correction& made) {
+    if (made.outcome == store::Correction::Outcome::kMade) {
+      for (const std::string& key : banned) bans_->lift(limit, key, now);
+    }
+    if (told) told(made);
+  };
   const auto charges = charges_of(*found, 0);
-  if (!charges.empty()) store_.reset(charges);
-  if (found->limit->written().ban) {
-    for (const std::string& key : found->keys) bans_->lift(name, key, now);
-  }
+  charges.empty() ? finish({}) : store_.reset(charges, finish);
   return true;
 }
 
 Result<bool> Engine::refund(std::string_view name, const std::vector<std::string>& values,
-                            Instant now, std::uint64_t cost) {
+                            Instant now, std::uint64_t cost, Corrected told) {
   const auto policy = current();
   const auto found = find_key(*policy, name, values);
   if (!found) return found.error();
   const auto charges = charges_of(*found, cost);
-  if (cost > 0 && !charges.empty()) store_.refund(charges, now);
+  if (cost > 0 && !charges.empty()) {
+    store_.refund(charges, now, std::move(told));
+  } else if (told) {
+    told({});
+  }
   return true;
 }
 

@@ -2,6 +2,7 @@
 
 #include "engine/receipt.h"
 #include "engine/test_engine.h"
+#include "support/failed_store.h"
 
 namespace weir::engine {
 namespace {
@@ -30,6 +31,21 @@ TEST_F(ByName, AnUnknownLimitOrAWrongNumberOfValuesIsAnError) {
   EXPECT_EQ(engine_.take("other", {"bob"}, now_, 1, told).error().code, ErrorCode::kNotFound);
   EXPECT_EQ(engine_.take("login", {}, now_, 1, told).error().code, ErrorCode::kInvalid);
   EXPECT_EQ(engine_.reset("login", {"a", "b"}, now_).error().code, ErrorCode::kInvalid);
+}
+
+TEST(ByNameFailure, SaysThatItDoesNotKnowWhatBecameOfARefundOrAReset) {
+  testing::FailedStore store;
+  Engine engine(store);
+  policy::Policy policy;
+  policy.limits.push_back(limit("login", bucket(2), {"user"}));
+  ASSERT_TRUE(engine.install(std::move(policy)));
+  std::vector<store::Correction::Outcome> told;
+  const auto tell = [&](const store::Correction& made) { told.push_back(made.outcome); };
+  ASSERT_TRUE(engine.refund("login", {"bob"}, Instant{}, 1, tell));
+  ASSERT_TRUE(engine.reset("login", {"bob"}, Instant{}, tell));
+  ASSERT_TRUE(engine.refund("login", {"bob"}, Instant{}, 0, tell));  // asks for nothing
+  using Outcome = store::Correction::Outcome;
+  EXPECT_EQ(told, (std::vector{Outcome::kUnknown, Outcome::kUnknown, Outcome::kMade}));
 }
 
 TEST_F(ByName, ARefundOfADecisionGivesBackEveryLimitItCharged) {

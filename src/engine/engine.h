@@ -146,17 +146,19 @@ class Engine {
   // Lifts the ban of one key of a limit. False: it was not banned here. ERRORS: as take().
   Result<bool> lift_ban(std::string_view name, const std::vector<std::string>& values, Instant now);
 
-  // Forgets the counters of one key of a limit, and its ban, or gives back `cost` to them, clamped
-  // at full. ERRORS: as take().
-  Result<bool> reset(std::string_view name, const std::vector<std::string>& values, Instant now);
+  // Told what became of a correction, as `done` is; may be null.
+  using Corrected = store::Store::Corrected;
+
+  // Forgets the counters of one key of a limit, and then its ban, or gives back `cost` to them,
+  // clamped at full. ERRORS: as take(); then `told` never runs.
+  Result<bool> reset(std::string_view name, const std::vector<std::string>& values, Instant now,
+                     Corrected told = nullptr);
   Result<bool> refund(std::string_view name, const std::vector<std::string>& values, Instant now,
-                      std::uint64_t cost);
+                      std::uint64_t cost, Corrected told = nullptr);
 
   // What an admitted decision charged can still be corrected, by its receipt (receipt.h), in the
   // windows that were charged: one that has passed gives nothing back and takes nothing more.
-  // `told`, which may be null, is told what became of it, as `done` is; kSpent where it was made
-  // before. An empty receipt is made at once.
-  using Corrected = store::Store::Corrected;
+  // kSpent: it was made before. An empty receipt is made at once.
   // What a limit's call turned out to cost, 0 for nothing; or nothing, where it stays as it was.
   // The limit is null for numbers that came with the call.
   using Actual = std::function<std::optional<std::uint64_t>(const policy::Limit* limit)>;

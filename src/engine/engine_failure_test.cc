@@ -31,7 +31,7 @@ class ScriptedStore final : public store::Store {
     for (const Charge& charge : charges) refunded.push_back(std::string(charge.counter));
     if (told) told({});
   }
-  void reset(std::span<const Charge>) override {}
+  void reset(std::span<const Charge>, Corrected) override {}
 
   void answer(const std::vector<Answer>& answers, bool admitted, Instant at) {
     std::copy(answers.begin(), answers.end(), answers_.begin());

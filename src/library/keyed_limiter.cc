@@ -152,7 +152,7 @@ void KeyedLimiter::reset(std::string_view key) {
   const Rules& rules = core_->rules();
   KeyedCore::Charges charges;
   core_->add(rules, key, 0, charges);
-  core_->store().memory.reset(charges.all);
+  core_->store().memory.reset(charges.all, nullptr);
 }
 
 Result<bool> KeyedLimiter::block(std::string_view key, Duration duration,

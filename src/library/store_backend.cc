@@ -63,14 +63,14 @@ void StoreBackend::set_left(std::uint64_t tokens, Instant now) {
 }
 
 void StoreBackend::reset(Instant) {
-  store_.reset(charges(0));
+  store_.reset(charges(0), nullptr);
 }
 
 void StoreBackend::update(std::vector<limit::Rule> rules, Inherit inherit, Instant now) {
   // Sets that are no longer there would be found again if they came back.
   const std::size_t kept = inherit == Inherit::kReset ? 0 : std::min(rules.size(), rules_.size());
   const Charges gone = charges(0);
-  store_.reset(std::span<const store::Charge>(gone).subspan(kept));
+  store_.reset(std::span<const store::Charge>(gone).subspan(kept), nullptr);
   rules_ = std::move(rules);
   const store::Takeover takeover{inherit, [](const limit::Rule&) { return true; }};
   for (std::size_t i = 0; i < kept; ++i) take_one(i, 0, now, &takeover);

@@ -9,11 +9,13 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/siphash.h"
 #include "limit/rule.h"
 #include "weir/decision.h"
+#include "weir/result.h"
 #include "weir/time.h"
 
 namespace weir::store {
@@ -121,12 +123,16 @@ class Store {
                        Instant now, Corrected told) = 0;
 
   // Gives back `cost` to each counter, clamped at fresh; unknown counters stay unknown.
-  void refund(std::span<const Charge> charges, Instant now) {
-    correct(charges, std::nullopt, now, nullptr);
+  void refund(std::span<const Charge> charges, Instant now, Corrected told = nullptr) {
+    correct(charges, std::nullopt, now, std::move(told));
   }
 
-  // Forgets the counters: they are fresh again.
-  virtual void reset(std::span<const Charge> charges) = 0;
+  // Forgets the counters: they are fresh again. `told` may be null; as of correct(), but that it
+  // hears of kMade and kUnknown alone.
+  virtual void reset(std::span<const Charge> charges, Corrected told) = 0;
+
+  // Why this store cannot count by numbers that a rule can hold, or nothing.
+  virtual std::optional<Error> cannot_count(const limit::Rule&) const { return std::nullopt; }
 };
 
 }  // namespace weir::store

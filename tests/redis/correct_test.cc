@@ -120,7 +120,7 @@ TEST(RedisCorrect, IsTimedByWhatWasAskedOfTheStore) {
   runner.correct(changed(charge, Change::kGiveBack, at), std::nullopt, at);
   runner.correct(changed(charge, Change::kTake, at), std::nullopt, at);
   runner.correct(changed(charge, Change::kTake, at), std::nullopt, at);
-  runner.store().reset(charge);
+  runner.store().reset(charge, nullptr);
   runner.flush();
   EXPECT_EQ(calls_of("charge"), charges + 1);
   EXPECT_GE(calls_of("peek"), peeks + 1);

@@ -172,7 +172,7 @@ void RedisTarget::correct(std::span<const scenario::Met> met, scenario::Change c
 }
 
 void RedisTarget::reset(std::span<const scenario::Met> met) {
-  runner_.store().reset(Charges(met, prefix_, std::nullopt).all);
+  runner_.store().reset(Charges(met, prefix_, std::nullopt).all, nullptr);
   runner_.flush();
 }
 

@@ -145,7 +145,7 @@ void StoreTarget::correct(std::span<const Met> met, Change change, Instant now,
 }
 
 void StoreTarget::reset(std::span<const Met> met) {
-  store_.reset(Charges(met, std::nullopt).all);
+  store_.reset(Charges(met, std::nullopt).all, nullptr);
 }
 
 }  // namespace weir::scenario

@@ -17,7 +17,9 @@ class FailedStore final : public store::Store {
                Corrected told) override {
     if (told) told({store::Correction::Outcome::kUnknown, 0, now});
   }
-  void reset(std::span<const store::Charge>) override {}
+  void reset(std::span<const store::Charge>, Corrected told) override {
+    if (told) told({store::Correction::Outcome::kUnknown});
+  }
 };
 
 }  // namespace weir::testing

@@ -36,7 +36,9 @@ class LateStore final : public store::Store {
                Instant now, Corrected told) override {
     inner_.correct(charges, once, now, std::move(told));
   }
-  void reset(std::span<const store::Charge> charges) override { inner_.reset(charges); }
+  void reset(std::span<const store::Charge> charges, Corrected told) override {
+    inner_.reset(charges, std::move(told));
+  }
 
   void fail() { fails_ = true; }
   // Answers the oldest question, once it has been asked.

@@ -32,7 +32,7 @@ limits:
     burst: 10
     on_error: local
 api: {{ listen: 127.0.0.1:{api} }}
-admin: {{ listen: 127.0.0.1:{admin} }}
+admin: {{ listen: 127.0.0.1:{admin}, token: secret }}
 """
 
 def algorithms(limit):
@@ -48,6 +48,7 @@ class Instance:
     """One weir serve, asked through its check API."""
 
     def __init__(self, test, number, url, algorithm=algorithms(60)[0], store=""):
+        self.test = test
         self.api, self.admin = harness.free_port(), harness.free_port()
         self.process = test.serve(POLICY.format(url=url, api=self.api, admin=self.admin,
                                                 algorithm=algorithm, store=store),
@@ -72,6 +73,11 @@ class Instance:
         finally:
             client.close()
         return json.loads(answer.text)["decisions"]
+
+    def admin_tool(self, *words):
+        """One of the commands that ask the admin listener."""
+        url = f"http://127.0.0.1:{self.admin}"
+        return self.test.start(harness.WEIR, *words, "--url", url, "--token", "secret")
 
     def metrics(self):
         return harness.get(self.admin, "/metrics").text
@@ -217,10 +223,26 @@ class Failure(harness.SystemTest):
         client.sendall(b"POST /v1/limits/open/refund HTTP/1.1\r\nHost: x\r\n"
                        b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
         started = time.monotonic()
-        self.assertIn(b"fail_open", client.recv(4096))
+        self.assertEqual(self.weir.check("/open")[1]["source"], "fail_open")
         took = time.monotonic() - started
+        self.assertIn(b"503", client.recv(4096))
         self.redis.process.signal(signal.SIGCONT)
         self.assertLess(took, 0.3)  # the refund itself may take connect_timeout, 500 ms
+
+    def test_what_redis_did_not_do_is_not_told_as_done(self):
+        self.weir.check("/open")
+        self.redis.kill()
+        client = harness.Client(self.weir.api)
+        self.addCleanup(client.close)
+        for method, path, body in (("POST", "refund", '{"key":["203.0.113.7"]}'),
+                                   ("DELETE", "keys?key=203.0.113.7", "")):
+            answer = client.request(method, "/v1/limits/open/" + path, body=body)
+            self.assertEqual(answer.status, 503, answer)
+            self.assertIn("may have done it or not", json.loads(answer.text)["detail"])
+        reset = self.weir.admin_tool("reset", "open", "203.0.113.7")
+        self.assertEqual(reset.wait(), 1)
+        self.assertIn("may have done it or not", reset.output)
+        self.assertNotIn("fresh again", self.weir.process.output)
 
     def test_a_value_of_another_program_is_told_of_once(self):
         self.weir.check("/open")
@@ -231,6 +253,39 @@ class Failure(harness.SystemTest):
         self.weir.process.wait_for("did not write")
         told = [line for line in self.weir.process.lines if "did not write" in line]
         self.assertEqual(len(told), 1)
+
+
+class Refund(harness.SystemTest):
+    def test_tells_what_is_left_after_it_though_redis_has_forgotten_the_scripts(self):
+        redis, port, resp = Redis(self), harness.free_port(), harness.free_port()
+        self.serve(f"""
+store: {{ url: {redis.url}, timeout: 5s, connect_timeout: 5s }}
+limits: [{{ name: open, key: [user], algorithm: token_bucket, rate: 1/month, burst: 9 }}]
+api: {{ listen: 127.0.0.1:{port} }}
+resp: {{ listen: 127.0.0.1:{resp} }}
+""")
+        client = harness.Client(port)
+        self.addCleanup(client.close)
+
+        def ask(verb, cost):
+            answer = client.request("POST", "/v1/limits/open/" + verb,
+                                    body=json.dumps({"key": ["u"], "cost": cost}))
+            return json.loads(answer.text)["remaining"]
+        with socket.create_connection(("127.0.0.1", resp)) as throttle:
+            throttle.settimeout(harness.PATIENCE)
+
+            def left(quantity):
+                throttle.sendall(b"CL.THROTTLE k 8 1 1000000 %d\r\n" % quantity)
+                return int(throttle.recv(4096).split(b"\r\n:")[3])
+            for take in (lambda: ask("take", 8), lambda: left(8)):
+                self.assertEqual(take(), 1)
+            for left_now in (3, 5, 7):
+                redis.cli("SCRIPT", "FLUSH")
+                ask("take", 0)  # of the scripts, that of a look is known again
+                self.assertEqual(ask("refund", 2), left_now)
+                redis.cli("SCRIPT", "FLUSH")
+                left(0)
+                self.assertEqual(left(-2), left_now)
 
 
 class Instances(harness.SystemTest):
@@ -378,6 +433,30 @@ api: {{ listen: 127.0.0.1:{port}, adhoc: true }}
         answer = client.request("POST", "/v1/check", body='{"key":"k","rate":"1/h"}')
         self.assertEqual(answer.status, 503, answer)
         self.assertEqual(json.loads(answer.text)["reason"], "limiter_unavailable")
+
+    def test_numbers_that_redis_cannot_count_exactly_are_refused(self):
+        redis, port, resp = Redis(self), harness.free_port(), harness.free_port()
+        self.serve(f"""
+store: {{ url: {redis.url}, timeout: 5s }}
+limits: []
+api: {{ listen: 127.0.0.1:{port}, adhoc: true }}
+resp: {{ listen: 127.0.0.1:{resp} }}
+""", name="exact.yaml")
+        client = harness.Client(port)
+        self.addCleanup(client.close)
+        wrong = '{"key":"k","rate":"333333333.333333333/s","burst":2}'
+        for body, field in ((wrong, "rate"), (f'{{"checks":[{wrong}]}}', "checks[0].rate")):
+            answer = client.request("POST", "/v1/check", body=body)
+            self.assertEqual(answer.status, 400, answer)
+            problem = json.loads(answer.text)
+            self.assertEqual(problem["field"], field)
+            self.assertIn("more than redis can count exactly", problem["detail"])
+        with socket.create_connection(("127.0.0.1", resp)) as client:
+            client.sendall(b"CL.THROTTLE k 0 9007199254740993 1\r\n")
+            answer = client.recv(4096)
+        self.assertTrue(answer.startswith(b"-ERR "), answer)
+        self.assertIn(b"more than redis can count exactly", answer)
+        self.assertEqual("".join(redis.cli("KEYS", "*throttle*")), "")
 
     def test_refuses_a_url_that_is_wrong_without_its_password(self):
         for url in ("redis://u:hunter2@h/abc", "redis://u:hunter2@h:70000"):

@@ -256,12 +256,21 @@ void key_of(const Call& call, const std::string& limit) {
   }
   if (call.request.method != "DELETE") return refuse_method(call, "GET, DELETE");
   if (!may_change(call)) return;
-  const auto reset = call.services.engine.reset(limit, values, call.services.clock.now());
-  if (!reset) return refuse_key(call, reset.error());
-  log::info("reset: a key of limit " + limit + " is fresh again, by: " + who(call.request));
-  call.response.content_type = "application/json";
-  call.response.body = "{\"reset\":true}\n";
-  call.done();
+  const auto reset = call.services.engine.reset(
+      limit, values, call.services.clock.now(),
+      [limit, by = who(call.request), &response = call.response,
+       done = call.done](const store::Correction& made) {
+        if (made.outcome == store::Correction::Outcome::kUnknown) {
+          http::set_problem(response, 503,
+                            "the store did not answer, and may have done it or not: ask again");
+          return done();
+        }
+        log::info("reset: a key of limit " + limit + " is fresh again, by: " + by);
+        response.content_type = "application/json";
+        response.body = "{\"reset\":true}\n";
+        done();
+      });
+  if (!reset) refuse_key(call, reset.error());
 }
 
 void route(const Call& call) {

@@ -30,6 +30,12 @@ void Api::refuse(http::Response& response, const Error& error, const http::Done&
   refuse(response, error.code == ErrorCode::kNotFound ? 404 : 400, error.message, {}, done);
 }
 
+void Api::refuse_unknown(http::Response& response, std::string_view then,
+                         const http::Done& done) const {
+  refuse(response, 503,
+         "the store did not answer, and may have done it or not: " + std::string(then), {}, done);
+}
+
 std::string_view Api::id_of(const engine::Decision& decision) const {
   thread_local std::string id;
   id.clear();

@@ -45,6 +45,10 @@ class Api {
   // By the error's code: 404 for what does not exist, else 400.
   void refuse(http::Response& response, const Error& error, const http::Done& done) const;
 
+  // What was asked may have been done or not. `then`: what the caller does about it.
+  void refuse_unknown(http::Response& response, std::string_view then,
+                      const http::Done& done) const;
+
   // Fills the answer to one decision: its status, header families, JSON with its id; and counts it.
   void answer(const engine::Decision& decision, http::Response& response) const {
     answer(decision, id_of(decision), response);

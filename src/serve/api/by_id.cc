@@ -36,10 +36,7 @@ engine::Engine::Corrected told(const Api& api, http::Response& response, http::D
       case Outcome::kTooLate:
         return api.refuse(response, 404, "this id has ended: it is too late for that", "id", done);
       case Outcome::kUnknown:
-        return api.refuse(response, 503,
-                          "the store did not answer, and may have done it or not: ask again; 409 "
-                          "then says that it had",
-                          {}, done);
+        return api.refuse_unknown(response, "ask again; 409 then says that it had", done);
     }
   };
 }

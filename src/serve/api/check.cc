@@ -102,11 +102,11 @@ void on_adhoc(Asked* asked, std::size_t index, const store::Answer& answer, Inst
 }
 
 // Numbers that no counter can hold, before anything is charged.
-std::optional<BadField> unholdable(const CheckBody& body) {
+std::optional<BadField> unholdable(const Api& api, const CheckBody& body) {
   for (std::size_t i = 0; i < body.checks.size(); ++i) {
     const CheckRequest& check = body.checks[i];
     if (!check.adhoc) continue;
-    const auto held = engine::Adhoc::check(check.numbers);
+    const auto held = api.adhoc().check(check.numbers);
     if (held) continue;
     const std::string place = body.batch ? "checks[" + std::to_string(i) + "]." : "";
     return BadField{place + "rate", held.error().message};
@@ -134,7 +134,7 @@ void check(const Api& api, const policy::Policy& policy, const http::Request& re
            http::Response& response, http::Done done) {
   auto asked = AtRest<Asked>::take();
   auto bad = read_check(request.body, policy, asked->body);
-  if (!bad) bad = unholdable(asked->body);
+  if (!bad) bad = unholdable(api, asked->body);
   if (bad) return api.refuse(response, *bad, done);
   asked->api = &api;
   asked->response = &response;

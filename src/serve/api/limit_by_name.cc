@@ -1,5 +1,7 @@
 // One limit by its name: take, refund, look at a key, reset a key.
 
+#include <utility>
+
 #include "engine/compiled_policy.h"
 #include "serve/api/api.h"
 #include "serve/api/check_request.h"
@@ -8,6 +10,8 @@
 
 namespace weir::api {
 namespace {
+
+using Outcome = store::Correction::Outcome;
 
 // A limit that does not exist, or values that are no key of it.
 void refuse_key(const Api& api, const Error& error, http::Response& response,
@@ -52,11 +56,29 @@ void keys(const Api& api, std::string_view name, const http::Request& request,
   if (const auto bad = read_query(request.query, key)) return api.refuse(response, *bad, done);
   if (request.method == "GET") return take(api, name, key, response, done);
   if (request.method != "DELETE") return not_allowed(api, response, "GET, DELETE", done);
-  const auto reset = api.engine().reset(name, key.key, api.now());
-  if (!reset) return refuse_key(api, reset.error(), response, done);
-  response.content_type = "application/json";
-  response.body = "{\"reset\":true}\n";
-  done();
+  const auto reset = api.engine().reset(name, key.key, api.now(),
+                                        [&api, &response, done](const store::Correction& made) {
+                                          if (made.outcome == Outcome::kUnknown) {
+                                            return api.refuse_unknown(response, "ask again", done);
+                                          }
+                                          response.content_type = "application/json";
+                                          response.body = "{\"reset\":true}\n";
+                                          done();
+                                        });
+  if (!reset) refuse_key(api, reset.error(), response, done);
+}
+
+// Gives back, and then tells what is left.
+void refund(const Api& api, std::string_view name, KeyRequest key, http::Response& response,
+            const http::Done& done) {
+  const std::uint64_t cost = std::exchange(key.cost, 0);
+  const auto refunded = api.engine().refund(
+      name, key.key, api.now(), cost,
+      [&api, name = std::string(name), key, &response, done](const store::Correction& made) {
+        if (made.outcome != Outcome::kUnknown) return take(api, name, key, response, done);
+        api.refuse_unknown(response, "look at the key before you ask again", done);
+      });
+  if (!refunded) refuse_key(api, refunded.error(), response, done);
 }
 
 }  // namespace
@@ -75,10 +97,7 @@ void limit_by_name(const Api& api, std::string_view rest, const http::Request& r
   KeyRequest key;
   if (const auto bad = read_key(request.body, key)) return api.refuse(response, *bad, done);
   if (verb == "take") return take(api, name, key, response, done);
-  const auto refunded = api.engine().refund(name, key.key, api.now(), key.cost);
-  if (!refunded) return refuse_key(api, refunded.error(), response, done);
-  key.cost = 0;  // and tell what is left
-  take(api, name, key, response, done);
+  refund(api, name, std::move(key), response, done);
 }
 
 }  // namespace weir::api

@@ -117,7 +117,7 @@ TEST_F(Correct, OfALogThatWentWhileRoomWasMadeChangesNothing) {
                                 {.rule = &log, .counter = "b", .key = "k", .cost = 5}};
     std::vector<Answer> answers(2);
     store.charge_now(charges, kStart, answers);
-    store.reset({charges.data(), 1});
+    store.reset({charges.data(), 1}, nullptr);
     charges[0].change = Change::kTake;
     for (const Change change : {Change::kGiveBack, Change::kRenew}) {
       charges[1].change = change;

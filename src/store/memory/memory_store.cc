@@ -137,11 +137,14 @@ Correction MemoryStore::correct_now(std::span<const Charge> charges,
   return correction;
 }
 
-void MemoryStore::reset(std::span<const Charge> charges) {
+void MemoryStore::reset(std::span<const Charge> charges, Corrected told) {
   WEIR_CHECK(charges.size() <= kMaxCharges, "a request meets at most 64 counters");
-  const Entrance::Visit visit(entrance_);
-  Request request(*this, charges);
-  for (std::size_t i = 0; i < charges.size(); ++i) request.erase(i);
+  {
+    const Entrance::Visit visit(entrance_);
+    Request request(*this, charges);
+    for (std::size_t i = 0; i < charges.size(); ++i) request.erase(i);
+  }
+  if (told) told({});
 }
 
 std::size_t MemoryStore::sweep(Instant now) {

@@ -121,7 +121,8 @@ class MemoryStore final : public Store {
   // The same, for callers who need no store but this one.
   Correction correct_now(std::span<const Charge> charges, const std::optional<Once>& once,
                          Instant now, Takeovers takeovers = {});
-  void reset(std::span<const Charge> charges) override;
+  // Runs `told` before it returns.
+  void reset(std::span<const Charge> charges, Corrected told) override;
 
   // Drops every entry that equals fresh by now, and says how many. Calls do this a little at a
   // time; a timer may do it for a store that gets none.

@@ -124,7 +124,7 @@ TEST_F(MemoryStoreTest, ResetForgetsTheKey) {
   const auto rule = bucket(1, 5);
   take(rule, "a", 5);
   const Charge charge{&rule, "limit", "a"};
-  store_.reset({&charge, 1});
+  store_.reset({&charge, 1}, nullptr);
   EXPECT_EQ(take(rule, "a").remaining, 4u);
 }
 

@@ -65,7 +65,7 @@ class Chaos {
           {&rule, names[i], keys[std::size_t(i)], std::uint64_t(below(3)), below(4) == 0});
     }
     const int what = below(20);
-    if (what == 0) return store_.reset(charges);
+    if (what == 0) return store_.reset(charges, nullptr);
     if (what == 1) return static_cast<void>(store_.sweep(now));
     if (what <= 4) return store_.refund(charges, now);
     std::vector<Answer> answers(charges.size());

@@ -215,7 +215,7 @@ TEST(MemorySlots, RefundAndResetFreeTheSlot) {
   store.refund({&two, 1}, kStart);
   EXPECT_EQ(store.keys(), 0u);
   take(store, rule, "a", kStart, 5);
-  store.reset({&two, 1});
+  store.reset({&two, 1}, nullptr);
   EXPECT_EQ(store.keys(), 0u);
   EXPECT_EQ(take(store, rule, "a", kStart).remaining, 4u);
 }

@@ -269,36 +269,59 @@ void RedisStore::give_back(Shard& shard, std::vector<Item> items, Instant now, C
   CorrectionCall::run(*this, shard, std::move(items), std::nullopt, now, std::move(landed));
 }
 
-void RedisStore::reset(std::span<const Charge> charges) {
-  auto items = std::make_shared<std::vector<Item>>();
+// One reset(), until the last of its answers. WHY shared: each of them may be the last.
+struct RedisStore::Reset {
+  std::vector<Item> items;
+  Corrected told;
+  std::int64_t started_ns = 0;
+  std::size_t waiting = 0;
+  Correction correction;
+};
+
+void RedisStore::reset(std::span<const Charge> charges, Corrected told) {
+  auto reset = std::make_shared<Reset>();
+  reset->told = std::move(told);
   for (const Charge& charge : charges) {
     Item item = make_item(charge);
-    if (item.rule) items->push_back(std::move(item));
+    if (item.rule) reset->items.push_back(std::move(item));
   }
-  on_shard([this, items = std::move(items)](Shard& shard) {
-    const std::int64_t started_ns = net::steady_ns();
-    std::vector<Item*> pointers;
-    for (Item& item : *items) {
-      denials_.forget(item.name);
-      pointers.push_back(&item);
-    }
-    for (const auto& together : group(std::move(pointers))) {
-      std::string command;
-      resp::append_command_header(command, 1 + together.size());
-      resp::append_argument(command, "DEL");
-      for (const Item* item : together) resp::append_argument(command, item->name);
-      shard.client.send(std::move(command), together.front()->slot,
-                        started_ns + settings_.connect_timeout.count(),
-                        [this, items, started_ns](const redis::Outcome& outcome) {
-                          health_.took(redis::Health::Op::kReset,
-                                       Duration(net::steady_ns() - started_ns));
-                          if (outcome.ending != Ending::kReply) {
-                            health_.failed(outcome.ending, false);
-                          }
-                          for (const Item& item : *items) denials_.forget(item.name);
-                        });
-    }
-  });
+  on_shard([this, reset = std::move(reset)](Shard& shard) { send_reset(shard, reset); });
+}
+
+void RedisStore::send_reset(Shard& shard, const std::shared_ptr<Reset>& reset) {
+  reset->started_ns = net::steady_ns();
+  std::vector<Item*> pointers;
+  for (Item& item : reset->items) {
+    denials_.forget(item.name);
+    pointers.push_back(&item);
+  }
+  const auto groups = group(std::move(pointers));
+  reset->waiting = groups.size() + 1;  // one for this function, so that none ends the rest
+  for (const auto& together : groups) {
+    std::string command;
+    resp::append_command_header(command, 1 + together.size());
+    resp::append_argument(command, "DEL");
+    for (const Item* item : together) resp::append_argument(command, item->name);
+    shard.client.send(std::move(command), together.front()->slot,
+                      reset->started_ns + settings_.connect_timeout.count(),
+                      [this, reset](const redis::Outcome& outcome) { take(*reset, outcome); });
+  }
+  finish_one(*reset);
+}
+
+void RedisStore::take(Reset& reset, const redis::Outcome& outcome) {
+  health_.took(redis::Health::Op::kReset, Duration(net::steady_ns() - reset.started_ns));
+  const bool answered = outcome.ending == Ending::kReply;
+  if (!answered) health_.failed(outcome.ending, false);
+  if (!answered || outcome.reply->is_error()) {
+    reset.correction.outcome = Correction::Outcome::kUnknown;
+  }
+  for (const Item& item : reset.items) denials_.forget(item.name);
+  finish_one(reset);
+}
+
+void RedisStore::finish_one(Reset& reset) {
+  if (--reset.waiting == 0 && reset.told) reset.told(reset.correction);
 }
 
 }  // namespace weir::store

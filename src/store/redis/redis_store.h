@@ -62,7 +62,8 @@ class RedisStore final : public Store {
               Done done) override;
   void correct(std::span<const Charge> charges, const std::optional<Once>& once, Instant now,
                Corrected told) override;
-  void reset(std::span<const Charge> charges) override;
+  void reset(std::span<const Charge> charges, Corrected told) override;
+  std::optional<Error> cannot_count(const limit::Rule& rule) const override { return check(rule); }
 
   // Nodes in use all answer; why not, else.
   bool up() const { return health_.up(); }
@@ -83,6 +84,7 @@ class RedisStore final : public Store {
  private:
   class Operation;
   class CorrectionCall;
+  struct Reset;
   struct Shard;  // what one loop has of it
 
   RedisStore(net::Loops& loops, RedisOptions options, redis::Settings settings);
@@ -94,6 +96,9 @@ class RedisStore final : public Store {
   std::vector<std::vector<redis::Item*>> group(std::vector<redis::Item*> items) const;
   bool clustered() const { return settings_.url.topology == redis::Topology::kCluster; }
   void give_back(Shard& shard, std::vector<redis::Item> items, Instant now, Corrected landed);
+  void send_reset(Shard& shard, const std::shared_ptr<Reset>& reset);
+  void take(Reset& reset, const redis::Outcome& outcome);
+  static void finish_one(Reset& reset);
   void beat();
   void meet_fleet();
   void take_fleet(const redis::Outcome& outcome);
