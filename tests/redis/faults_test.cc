@@ -32,6 +32,22 @@ TEST(RedisFaults, CountsOneCallOnceWhenTheServerForgetsItsScripts) {
   }
 }
 
+// Else the first calls, which all wait for the connection, are decided after those whose script
+// another instance has made known.
+TEST(RedisFaults, KnowsTheScriptsBeforeItsFirstCall) {
+  RedisServer server;
+  RedisClient client(server.socket_path());
+  Runner runner(support::patient(tcp(server)));
+  const Charge log{.rule = &rule_of(SlidingLog{3, seconds(10)}), .counter = "log", .key = "1:k,"};
+  const Instant now = support::wall_now();
+  EXPECT_TRUE(runner.charge(bucket(10), now).known);
+  EXPECT_TRUE(runner.charge(log, now).known);
+  runner.correct({log}, std::nullopt, now);
+  const std::string stats(client({"INFO", "commandstats"}).text());
+  EXPECT_NE(stats.find("cmdstat_evalsha:calls=3,"), std::string::npos) << stats;
+  EXPECT_EQ(stats.find("cmdstat_eval:"), std::string::npos) << stats;
+}
+
 TEST(RedisFaults, CountsFiftyCallersOnceEachWhileScriptsAreForgotten) {
   RedisServer server;
   Runner runner(support::patient(tcp(server)));

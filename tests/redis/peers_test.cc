@@ -92,7 +92,7 @@ class Impostor {
  private:
   static std::string answer_to(std::span<const std::string_view> words) {
     if (words[0] == "HELLO") return "-ERR unknown command 'HELLO'\r\n";
-    if (words[0] == "CLIENT") return "+OK\r\n";
+    if (words[0] == "CLIENT" || words[0] == "SCRIPT") return "+OK\r\n";
     if (words[0] == "INFO") return "$0\r\n\r\n";
     if (words[0] == "PING") {
       const std::string text(words.size() > 1 ? words[1] : "PONG");

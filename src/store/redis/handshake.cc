@@ -1,6 +1,9 @@
 #include "store/redis/handshake.h"
 
+#include <array>
+
 #include "store/redis/refusal.h"
+#include "store/redis/script.h"
 #include "wire/resp/writer.h"
 
 namespace weir::store::redis {
@@ -14,6 +17,9 @@ std::string_view name_of(const Credentials& credentials) {
 bool speaks_resp2_only(std::string_view error) {
   return error.starts_with("NOPROTO") || error.find("unknown command") != std::string_view::npos;
 }
+
+using GetScript = const Script& (*)();
+constexpr std::array<GetScript, 3> kScripts = {bucket_script, charge_script, correct_script};
 
 }  // namespace
 
@@ -42,6 +48,9 @@ std::string Handshake::next() const {
     case Step::kInfo:
       resp::append_command(out, {"CLIENT", "SETINFO", "LIB-NAME", "weir"});
       break;
+    case Step::kScripts:
+      resp::append_command(out, {"SCRIPT", "LOAD", kScripts[loaded_]().text()});
+      break;
     case Step::kDone:
       break;
   }
@@ -57,6 +66,9 @@ Handshake::Progress Handshake::receive(const resp::Reply& reply) {
     case Step::kSelect:
       return reply.is_error() ? refused(reply) : go_on(Step::kInfo);
     case Step::kInfo:
+      return go_on(options_.sentinel ? Step::kDone : Step::kScripts);
+    case Step::kScripts:
+      return go_on(++loaded_ < kScripts.size() ? Step::kScripts : Step::kDone);
     case Step::kDone:
       break;
   }

@@ -4,6 +4,11 @@
 //   HELLO 3 [AUTH user password]      an old server does not know it: AUTH, and RESP2
 //   SELECT database                   where it is not 0
 //   CLIENT SETINFO LIB-NAME weir      what a server older than 7.2 answers is of no interest
+//   SCRIPT LOAD text                  each that decides, unless it is a Sentinel
+//
+// WHY the scripts: a call whose script is not known has to be sent again, and is decided after
+// those behind it. A server that forgets them later, or does not let us load them, gets the text
+// then (client.h).
 //
 //   step      reply            then
 //   hello     map              select, or info
@@ -12,7 +17,8 @@
 //   hello     other error      failed
 //   auth      +OK / error      select, or info / failed
 //   select    +OK / error      info / failed
-//   info      anything         done
+//   info      anything         scripts / done
+//   scripts   anything         the next one, or done
 //
 // A server that says "mode cluster" to a client that was not told so fails it here, by name.
 //
@@ -20,6 +26,7 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -57,7 +64,7 @@ class Handshake {
   bool is_replica() const { return replica_; }
 
  private:
-  enum class Step : std::uint8_t { kHello, kAuth, kSelect, kInfo, kDone };
+  enum class Step : std::uint8_t { kHello, kAuth, kSelect, kInfo, kScripts, kDone };
 
   Progress receive_hello(const resp::Reply& reply);
   Progress go_on(Step step);
@@ -66,6 +73,7 @@ class Handshake {
 
   const Options& options_;
   Step step_ = Step::kHello;
+  std::size_t loaded_ = 0;  // scripts
   bool resp3_ = false;
   bool replica_ = false;
   std::string error_;

@@ -15,6 +15,8 @@ constexpr std::string_view kHello =
     "%3\r\n+server\r\n+redis\r\n+mode\r\n+standalone\r\n"
     "+role\r\n+master\r\n";
 
+constexpr std::string_view kNo = "-ERR x\r\n";
+
 // Plays the server: feeds each reply, and notes the first word or two of what is sent.
 struct Played {
   std::vector<std::string> sent;
@@ -46,9 +48,12 @@ Played play(Handshake& handshake, const std::vector<std::string_view>& replies) 
 TEST(Handshake, GreetsSelectsAndIntroducesItself) {
   const Handshake::Options options{{"u", "p"}, 3, false, false};
   Handshake handshake(options);
-  const Played played = play(handshake, {kHello, "+OK\r\n", "-ERR unknown subcommand\r\n"});
-  EXPECT_EQ(played.sent, (std::vector<std::string>{"HELLO 3 AUTH u p", "SELECT 3",
-                                                   "CLIENT SETINFO LIB-NAME weir"}));
+  const Played played =
+      play(handshake, {kHello, "+OK\r\n", "-ERR unknown subcommand\r\n", "$1\r\nx\r\n", kNo, kNo});
+  EXPECT_EQ(
+      std::vector(played.sent.begin(), played.sent.begin() + 3),
+      (std::vector<std::string>{"HELLO 3 AUTH u p", "SELECT 3", "CLIENT SETINFO LIB-NAME weir"}));
+  for (std::size_t i = 3; i < 6; ++i) EXPECT_TRUE(played.sent[i].starts_with("SCRIPT LOAD -- "));
   EXPECT_EQ(played.progress, Handshake::Progress::kDone);
   EXPECT_TRUE(handshake.resp3());
   EXPECT_FALSE(handshake.is_replica());
@@ -58,7 +63,7 @@ TEST(Handshake, FallsBackToResp2WithAnOldServer) {
   const Handshake::Options options{{"", "p"}, 0, false, false};
   Handshake handshake(options);
   const Played played =
-      play(handshake, {"-ERR unknown command 'HELLO'\r\n", "+OK\r\n", "-ERR x\r\n"});
+      play(handshake, {"-ERR unknown command 'HELLO'\r\n", "+OK\r\n", kNo, kNo, kNo, kNo});
   EXPECT_EQ(played.sent[1], "AUTH p");
   EXPECT_EQ(played.progress, Handshake::Progress::kDone);
   EXPECT_FALSE(handshake.resp3());
