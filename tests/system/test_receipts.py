@@ -200,6 +200,29 @@ class ByIdInRedis(ById):
         self.assertIn("409", problem["detail"])
 
 
+class OfAWrongClock(SystemTest):
+    """The clock of an instance is twenty minutes late; the server's dates what it answers, also where
+    only buckets are met."""
+
+    def test_ids_and_unix_times_are_of_the_servers_clock(self):
+        port, redis = free_port(), Redis(self)
+        self.serve(f"store: {{ url: '{redis.url}', timeout: 5s }}\n"
+                   f"api: {{ listen: 127.0.0.1:{port}, id_lifetime: 15m }}\n"
+                   "limits: [{ name: a, key: [user], algorithm: token_bucket, rate: 1/min,"
+                   " burst: 9 }]\n", "--test-clock", self.folder / "clock")
+        clock = TestClock(self.folder / "clock")
+        self.addCleanup(clock.close)
+        clock.set(time.time_ns() - 1200 * 1_000_000_000)
+        client = Client(port)
+        self.addCleanup(client.close)
+        answer = client.request("POST", "/v1/check",
+                                body=json.dumps({"attributes": {"user": "42"}, "cost": 2}))
+        self.assertAlmostEqual(int(answer.headers["X-RateLimit-Reset"]), time.time() + 120,
+                               delta=30)
+        body = json.dumps({"id": json.loads(answer.text)["id"], "cost": 1})
+        self.assertEqual(client.request("POST", "/v1/settle", body=body).status, 200)
+
+
 class Timeouts(ById):
     """Calls in flight over time, on a clock that the test moves."""
 

@@ -41,7 +41,7 @@ class RedisStore::CorrectionCall {
         started_ns_(net::steady_ns()) {
     options_.mode = redis::Mode::kCorrect;
     options_.deadline_ns = started_ns_ + store.settings_.connect_timeout.count();
-    options_.guess_us = now.wall_ns / kTickNs + shard.ahead_us;
+    options_.guess_us = shard.server_us(started_ns_, now);
     if (store.options_.time_from_caller) options_.time_us = now.steady_ns / kTickNs;
   }
 

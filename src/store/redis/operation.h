@@ -22,9 +22,23 @@ struct RedisStore::Shard {
   Shard(net::Loop& the_loop, const redis::Settings& settings, redis::Health& health)
       : loop(the_loop), client(the_loop, settings, health) {}
 
+  // What the server's clock showed at `told_at_ns` of the steady clock.
+  void tell_time(std::int64_t server_us, std::int64_t told_at_ns) {
+    server_us_ = server_us;
+    told_at_ns_ = told_at_ns;
+  }
+  // What it shows at `steady_ns`; the caller's clock speaks for it until it has told.
+  std::int64_t server_us(std::int64_t steady_ns, Instant now) const {
+    if (told_at_ns_ == 0) return now.wall_ns / kNsPerUs;
+    return server_us_ + (steady_ns - told_at_ns_) / kNsPerUs;
+  }
+
   net::Loop& loop;
   redis::Client client;
-  std::int64_t ahead_us = 0;  // of our wall clock: how far the server's was when it last told
+
+ private:
+  std::int64_t server_us_ = 0;
+  std::int64_t told_at_ns_ = 0;  // 0: not yet
 };
 
 // One charge(), from the question to the answer.
@@ -41,7 +55,8 @@ class RedisStore::Operation {
         started_ns_(net::steady_ns()) {
     items_.reserve(charges.size());
     for (const Charge& charge : charges) items_.push_back(store.make_item(charge));
-    at_us_ = options().time_us.value_or(now.wall_ns / kTickNs);
+    const redis::GroupCall::Options timed = options();
+    at_us_ = timed.time_us.value_or(timed.guess_us);
   }
 
   void run() {
@@ -81,7 +96,7 @@ class RedisStore::Operation {
   redis::GroupCall::Options options() const {
     redis::GroupCall::Options options;
     options.deadline_ns = started_ns_ + store_.settings_.timeout.count();
-    options.guess_us = now_.wall_ns / kTickNs + shard_.ahead_us;
+    options.guess_us = shard_.server_us(started_ns_, now_);
     if (store_.options_.time_from_caller) options.time_us = now_.steady_ns / kTickNs;
     return options;
   }
@@ -149,9 +164,7 @@ class RedisStore::Operation {
     group.charged = result.known && result.admitted;
     if (result.now_us != 0) {
       at_us_ = result.now_us;
-      if (!store_.options_.time_from_caller) {
-        shard_.ahead_us = result.now_us - now_.wall_ns / kTickNs;
-      }
+      if (!store_.options_.time_from_caller) shard_.tell_time(result.now_us, net::steady_ns());
     }
     if (!result.known) store_.health_.failed(result.ending, result.foreign);
     one_less();

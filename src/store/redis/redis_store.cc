@@ -148,7 +148,7 @@ void RedisStore::meet_fleet() {
   call.arguments = 5;
   call.slot = redis::slot_of(name);
   call.deadline_ns = net::steady_ns() + settings_.connect_timeout.count();
-  call.fits = [](const resp::Reply& reply) { return reply.is_list() && reply.size() == 2; };
+  call.fits = [](const resp::Reply& reply) { return reply.is_list() && reply.size() == 3; };
   call.done = [this](const redis::Outcome& outcome) { take_fleet(outcome); };
   shards_.front()->client.run(std::move(call));
 }
@@ -166,14 +166,26 @@ void RedisStore::take_fleet(const redis::Outcome& outcome) {
 void RedisStore::learn_fleet(const redis::Outcome& outcome) {
   if (outcome.ending != Ending::kReply || !outcome.reply->is_list() || !tell_fleet_) return;
   const resp::Reply count = outcome.reply->first();
-  const auto secret = read_secret(count.next().text());
+  const resp::Reply sealed_by = count.next();
+  const auto secret = read_secret(sealed_by.text());
   if (!secret) return;
+  learn_time(sealed_by.next().integer());
   secret_ = *secret;
   Fleet fleet;
   fleet.instances =
       static_cast<std::uint32_t>(std::clamp<std::int64_t>(count.integer(), 1, kMaxInstances));
   fleet.secret = secret_;
   tell_fleet_(fleet);
+}
+
+// WHY asked of the server again and again: requests that meet one bucket are not told, so as to be
+// lean, and yet what they answer is dated by the server's clock.
+void RedisStore::learn_time(std::int64_t server_us) {
+  for (const auto& shard : shards_) {
+    shard->loop.post([&shard = *shard, server_us, told_at_ns = net::steady_ns()] {
+      shard.tell_time(server_us, told_at_ns);
+    });
+  }
 }
 
 // Tells, once, what a full server means for limits. A user who may not ask is told nothing.

@@ -103,6 +103,7 @@ class RedisStore final : public Store {
   void meet_fleet();
   void take_fleet(const redis::Outcome& outcome);
   void learn_fleet(const redis::Outcome& outcome);
+  void learn_time(std::int64_t server_us);
   void look_at_memory();
 
   net::Loops& loops_;
