@@ -10,8 +10,8 @@
 --
 -- Returns an integer: what is missing to full after the call, in 1/unit us; for a denied call,
 -- minus what is missing, minus 1. A value written under other numbers is returned as it is, and
--- nothing happens: the caller converts it (charge.lua). So is a value that is none of ours, and one
--- that owes tokens ("...-<owed>"), which charge.lua alone can read.
+-- nothing happens: charge.lua can read it. So is a value that is none of ours, and one that owes
+-- tokens ("...-<owed>").
 
 local key, tag = KEYS[1], ARGV[1]
 local take, take_rem = ARGV[2] + 0, ARGV[3] + 0

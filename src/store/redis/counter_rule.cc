@@ -171,6 +171,7 @@ Result<CounterRule> CounterRule::make_bucket(const TokenBucket& numbers, bool le
   rule.burst_ = burst;
   rule.step_ = step;
   rule.unit_ = static_cast<std::uint64_t>(unit);
+  rule.keeps_time_ = numbers.keeps_time;
   rule.frozen_leaky_ = leaky && rate.count == 0;
   rule.tag_ = tag_of(burst, rule.step_, rule.unit_);
   rule.lean_ = rule.unit_ > 0 && wide_product(burst, step) < kExact - 1;
@@ -235,13 +236,19 @@ CounterRule::View CounterRule::lean_view(std::int64_t answer, std::uint64_t cost
   return View{{ticks / unit, ticks % unit, 0, 0}};
 }
 
+// The script converts by what is left, so that what keeps its time instead is left to us.
+void CounterRule::append_conversion(std::string& out, const Request& request) const {
+  constexpr std::string_view kNoValue = "-";
+  append_text(out, keeps_time_ && request.old_value.empty() ? kNoValue : request.old_value);
+  append_text(out, request.new_value);
+}
+
 void CounterRule::append_charge(std::string& out, const Request& request) const {
   const bool never = request.cost > quota();
   const int flags = (request.shadow ? 1 : 0) + (never ? 2 : 0) + (request.cost == 0 ? 4 : 0);
   append_text(out, kKindNames[static_cast<std::size_t>(kind_)]);
   append_number(out, flags);
-  append_text(out, request.old_value);
-  append_text(out, request.new_value);
+  append_conversion(out, request);
   if (kind_ == Kind::kBucket) return append_bucket(out, taken_by(request.cost));
   append_window(out, never ? 0 : static_cast<std::int64_t>(request.cost), request);
 }
@@ -253,8 +260,7 @@ void CounterRule::append_correction(std::string& out, const Request& request) co
   } else {
     append_text(out, "");
   }
-  append_text(out, request.old_value);
-  append_text(out, request.new_value);
+  append_conversion(out, request);
   const bool take = request.change == Change::kTake;
   const bool renew = request.change == Change::kRenew;
   const std::uint64_t cost = renew && !concurrency_ ? 0 : std::min(request.cost, most_owed());

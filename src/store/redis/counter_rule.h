@@ -101,6 +101,7 @@ class CounterRule {
   std::uint64_t most_owed() const;
   std::string encode(const limit::State& state) const;
   std::string bounds(std::int64_t now_us) const;
+  void append_conversion(std::string& out, const Request& request) const;
   void append_bucket(std::string& out, std::uint64_t taken, int sign = 1) const;
   void append_window(std::string& out, std::int64_t cost, const Request& request) const;
   limit::State state_of(const View& view, std::int64_t now_us) const;
@@ -116,6 +117,7 @@ class CounterRule {
   std::string tag_;  // buckets
   bool lean_ = false;
   bool concurrency_ = false;
+  bool keeps_time_ = false;    // the time until full, when the numbers change
   bool frozen_leaky_ = false;  // rate 0: the first call takes everything
   std::uint64_t burst_ = 0;
   std::uint64_t step_ = 0;  // of 1/unit us that one token takes

@@ -38,7 +38,7 @@ void GroupCall::run(Client& client, std::vector<Item*> items, const Options& opt
 
 void GroupCall::send() {
   ++rounds_;
-  lean_ = !owes_ && fits_lean(items_, options_.mode);
+  lean_ = !full_ && fits_lean(items_, options_.mode);
   ScriptCall call = make_call();
   call.slot = items_.front()->slot;
   call.deadline_ns = options_.deadline_ns;
@@ -106,8 +106,9 @@ void GroupCall::take_outcome(const Outcome& outcome) {
   }
   if (lean_) return take_lean(reply);
   if (is_again(reply)) {
-    if (rounds_ < kMaxRounds && prepare(reply)) return send();
-    result.foreign = true;
+    result.foreign = !prepare(reply);
+    if (!result.foreign && rounds_ < kMaxRounds) return send();
+    result.ending = Ending::kTimeout;
     return finish(result);
   }
   options_.mode == Mode::kCorrect ? take_correction(reply) : take_decisions(reply);
@@ -134,13 +135,8 @@ void GroupCall::take_lean(const resp::Reply& reply) {
   Item& item = *items_.front();
   Result result;
   if (reply.is_text()) {  // what stands there: written under other numbers, or it owes tokens
-    if (item.rule->is_own(reply.text()) && !owes_) {
-      owes_ = true;
-      return send();
-    }
-    if (rounds_ < kMaxRounds && prepare(item, reply.text())) return send();
-    result.foreign = true;
-    return finish(result);
+    full_ = true;
+    return send();
   }
   if (!reply.is(resp::Type::kInteger)) return finish(result);
   item.view = item.rule->lean_view(reply.integer(), item.cost);

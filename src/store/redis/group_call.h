@@ -1,8 +1,9 @@
 // GroupCall: one script call for counters that lie together, from the arguments to the answer.
 //
-// Asks again, with what is needed, where the script says that it did nothing: a bucket written
-// under other numbers is converted here (CounterRule::adopt) and swapped in if it is still the
-// same; a calendar's bounds that miss the server's time are worked out for that.
+// Asks again, with what is needed, where the script says that it did nothing. A bucket that the
+// lean script cannot read is left to the full one; one of other numbers, where that cannot convert
+// it either, is converted here (CounterRule::adopt) and swapped in if it is still the same; a
+// calendar's bounds that miss the server's time are worked out for that.
 //
 // THREADS: one loop.
 
@@ -74,7 +75,7 @@ class GroupCall {
   static void run(Client& client, std::vector<Item*> items, const Options& options, Done done);
 
  private:
-  static constexpr int kMaxRounds = 4;
+  static constexpr int kMaxRounds = 64;  // the deadline mostly comes first
 
   GroupCall(Client& client, std::vector<Item*> items, const Options& options, Done done)
       : client_(client), items_(std::move(items)), options_(options), done_(std::move(done)) {}
@@ -96,7 +97,7 @@ class GroupCall {
   Done done_;
   int rounds_ = 0;
   bool lean_ = false;
-  bool owes_ = false;  // the bucket owes tokens, which the lean script cannot read
+  bool full_ = false;  // the bucket holds what the lean script cannot read
 };
 
 }  // namespace weir::store::redis

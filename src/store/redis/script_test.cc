@@ -205,6 +205,40 @@ TEST_F(ScriptTest, KeepsWhatIsLeftInABucketWhenItsNumbersChange) {
   EXPECT_FALSE(counter.charge(1, kStartUs + 142'858).admitted);
 }
 
+// The script converts where doubles are exact, the rule elsewhere: the same state either way.
+TEST_F(ScriptTest, ConvertsABucketAsTheRuleDoes) {
+  std::mt19937_64 random(11);
+  int by_script = 0;
+  int number = 0;
+  for (const Numbers& older : every_algorithm()) {
+    for (const Numbers& newer : every_algorithm()) {
+      if (older.index() != newer.index() || compile(older).kind() != Kind::kBucket) continue;
+      for (int run = 0; run < 20; ++run) {
+        const std::string key = "by_script" + std::to_string(++number);
+        std::int64_t now_us = kStartUs;
+        Counter counter(client_, older, key);
+        for (int call = 0; call < 4; ++call) {
+          counter.charge(random_cost(random, counter.rule().quota()), now_us);
+          now_us += random_step(random) / 4;
+        }
+        const std::string raw(client_({"GET", key}).text());
+        counter.use(newer);
+        if (raw.empty() || counter.rule().is_own(raw)) continue;
+        const std::string right = *counter.rule().adopt(raw, now_us);
+        Counter copy(client_, newer, "by_rule" + std::to_string(number));
+        if (!right.empty()) client_({"SET", "by_rule" + std::to_string(number), right});
+        const auto verdict = counter.charge(1, now_us).verdict;
+        by_script += counter.rounds() == 1 ? 1 : 0;
+        ASSERT_EQ(show(verdict), show(copy.charge(1, now_us).verdict))
+            << raw << " to " << right << " at " << now_us;
+        ASSERT_EQ(client_({"GET", key}).text(),
+                  client_({"GET", "by_rule" + std::to_string(number)}).text());
+      }
+    }
+  }
+  EXPECT_GT(by_script, 200);
+}
+
 TEST_F(ScriptTest, KeepsWhatIsUsedInAWindowWhenItsLimitChanges) {
   for (const auto& [before, after] : std::vector<std::pair<Numbers, Numbers>>{
            {FixedWindow{10, Duration(seconds(60)), Align::kEpoch},

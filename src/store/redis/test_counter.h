@@ -40,7 +40,7 @@ class Counter {
   Outcome charge(std::uint64_t cost, std::int64_t now_us) {
     std::string old_value;
     std::string new_value;
-    for (int attempt = 0; attempt < 3; ++attempt) {
+    for (rounds_ = 1; rounds_ <= 3; ++rounds_) {
       std::string call = begun(charge_script(), now_us, std::nullopt);
       CounterRule::Request request;
       request.cost = cost;
@@ -66,6 +66,9 @@ class Counter {
     ADD_FAILURE() << "asked again and again";
     return {};
   }
+
+  // How often the last charge was sent.
+  int rounds() const { return rounds_; }
 
   Outcome charge_lean(std::uint64_t cost, std::int64_t now_us) {
     std::string call;
@@ -129,6 +132,7 @@ class Counter {
   support::RedisClient& client_;
   CounterRule rule_;
   std::string key_;
+  int rounds_ = 0;
 };
 
 }  // namespace weir::store::redis
