@@ -1,6 +1,7 @@
 -- Decides the calls of one request against all of its counters, and charges them: all that enforce
 -- or none, then the shadow ones that admit it themselves. A denied call changes nothing, unless a
--- clock had stepped back, or the numbers were changed and it is the counter's first call since.
+-- clock had stepped back, or the numbers were changed and it is the counter's first call since, or
+-- a log holds many calls that count no more.
 --
 -- Mode: "" charges; "look" decides and charges nothing.
 -- Flags: 1 shadow, 2 no wait will help (the cost is above the quota), 4 a peek.

@@ -343,5 +343,22 @@ TEST_F(ScriptTest, KeepsALogOfManyCallsOfManySizes) {
   }
 }
 
+TEST_F(ScriptTest, DropsManyCallsThatCountNoMoreAlsoWhereNothingIsTaken) {
+  constexpr int kMarks = 1000;
+  for (const bool denied : {false, true}) {
+    const std::string key = denied ? "denied" : "peeked";
+    Counter counter(client_, SlidingLog{3000, seconds(1)}, key);
+    for (int i = 0; i < kMarks; ++i) counter.charge(2, kStartUs + 1000 * i);
+    const std::uint64_t cost = denied ? 2500 : 0;
+    // Half of them count no more; then none does.
+    const auto half = counter.charge(cost, kStartUs + 1'000'000 + 1000 * (kMarks / 2 - 1));
+    EXPECT_EQ(half.verdict.remaining, 2000u);
+    EXPECT_EQ(half.admitted, !denied);
+    EXPECT_EQ(client_({"ZCARD", key}).integer(), 1 + kMarks / 2);
+    counter.charge(denied ? 3001 : 0, kStartUs + 3'000'000);
+    EXPECT_EQ(client_({"EXISTS", key}).integer(), 0);
+  }
+}
+
 }  // namespace
 }  // namespace weir::store::redis
