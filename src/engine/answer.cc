@@ -8,6 +8,7 @@
 #include "base/text_cursor.h"
 #include "base/wide.h"
 #include "engine/compiled_policy.h"
+#include "engine/local_share.h"
 #include "engine/rate_limit_item.h"
 #include "engine/shown_numbers.h"
 #include "limit/state.h"
@@ -211,8 +212,7 @@ class AnswerHeaders::Builder {
     open<kPolicyName>();
     visit_listed(decision_, [this](const LimitDecision& one, bool first) {
       if (!first) text_ += ", ";
-      WEIR_CHECK(one.policy_item.size() <= ItemText::kBytes, "items are put together in that room");
-      text_ += one.policy_item;
+      add_policy_item(one);
     });
     close();
     open<kRateLimitName>();
@@ -221,6 +221,19 @@ class AnswerHeaders::Builder {
       text_ = write_state_item(text_, decision_, one);
     });
     close();
+  }
+
+  // An instance that decides by its own share tells that, beside what is left of it.
+  void add_policy_item(const LimitDecision& one) {
+    std::string_view item = one.policy_item;
+    std::string of_share;
+    if (one.source == Source::kLocal) [[unlikely]] {
+      append_policy_item(of_share, one.name, share_of(*one.numbers, decision_.instances),
+                         one.verdict.quota);
+      item = of_share;
+    }
+    WEIR_CHECK(item.size() <= ItemText::kBytes, "items are put together in that room");
+    text_ += item;
   }
 
   void add_retry_after() {

@@ -179,6 +179,7 @@ void Decision::clear() {
   limits.clear();
   ban_left = delay = Duration{0};
   at = local_at = Instant{};
+  instances = 1;
   if (keys.capacity() > kMaxKeptKeyBytes) keys = {};
   keys.clear();
 }
@@ -223,6 +224,10 @@ const CompiledPolicy& Engine::glance() const {
 
 void Engine::set_instances(std::uint32_t count) {
   if (!current()->policy().store.instances) local_->set_instances(count);
+}
+
+std::uint32_t Engine::instances() const {
+  return local_->instances();
 }
 
 void Engine::decide(const Attributes& attributes, Instant now, std::optional<std::uint64_t> cost,

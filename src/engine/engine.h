@@ -71,8 +71,10 @@ struct Decision {
   Duration ban_left{0};  // of a ban that no limit made: how long it still holds; 0: not known
   Duration delay{0};     // how long to hold an admitted request
   Instant at;            // when the store decided; durations count from here
-  Instant local_at;      // when this instance decided by its own share, where the store failed
-  std::string keys;      // of the limits met, one after the other (engine/key.h)
+  // When this instance decided by its own share, where the store failed, and one of how many.
+  Instant local_at;
+  std::uint32_t instances = 1;
+  std::string keys;  // of the limits met, one after the other (engine/key.h)
   std::shared_ptr<const CompiledPolicy> policy;  // keeps the views above alive
 
   // Forgets all, keeps the memory of `limits` and of keys of a usual length.
@@ -103,6 +105,7 @@ class Engine {
   // How many instances share the store, for `store.instances: auto`; a policy that names a number
   // keeps it. THREADS: any. REQUIRES: install() has succeeded once.
   void set_instances(std::uint32_t count);
+  std::uint32_t instances() const;
 
   // What has been counted; null where nobody counts.
   const Metrics* metrics() const { return metrics_.get(); }

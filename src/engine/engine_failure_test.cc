@@ -176,6 +176,19 @@ TEST_F(EngineFailureTest, CorrectsTheCostInItsOwnShareWhereThatWasCharged) {
   EXPECT_TRUE(store_.refunded.empty()) << "the shared store was not charged";
 }
 
+TEST_F(EngineFailureTest, EveryHeaderTellsTheShareThatDecided) {
+  policy::Limit one = limit_on_error("a", OnError::kLocal);
+  one.numbers = {FixedWindow{5, Duration(std::chrono::hours(1))}};
+  ASSERT_TRUE(engine_.install(policy_of({one})));
+  engine_.set_instances(2);
+  std::string lines;
+  AnswerHeaders::append(decide({one}, {unknown()}, true), lines);
+  EXPECT_NE(lines.find("X-RateLimit-Limit: 2\r\nX-RateLimit-Remaining: 1\r\n"), std::string::npos)
+      << lines;
+  EXPECT_NE(lines.find("RateLimit-Policy: \"a\";q=2;w=3600\r\n"), std::string::npos) << lines;
+  EXPECT_NE(lines.find("RateLimit: \"a\";r=1;t="), std::string::npos) << lines;
+}
+
 TEST_F(EngineFailureTest, GivesBackWhatTheStoreTookWhenTheLocalShareRefuses) {
   const std::vector<policy::Limit> limits = {limit("a", bucket(5)),
                                              limit_on_error("b", OnError::kLocal)};

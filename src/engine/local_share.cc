@@ -122,6 +122,7 @@ void LocalShare::answer(Pending& pending) {
     charges.push_back(pending.charges[place]);
     charges.back().rule = rules.back().get();
   }
+  pending.decision.instances = instances();
   pending.decision.local_at = store_.charge_now(charges, pending.now, answers).at;
   for (std::size_t i = 0; i < places.size(); ++i) {
     answers[i].source = Source::kLocal;

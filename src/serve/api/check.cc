@@ -76,6 +76,7 @@ void on_adhoc(Asked* asked, std::size_t index, const store::Answer& answer, Inst
   engine::Decision decision;
   decision.policy = asked->api->engine().current();
   decision.at = now;
+  decision.instances = asked->api->engine().instances();
   decision.source = answer.source;
   decision.allowed = answer.verdict.allowed();
   engine::LimitDecision& one = decision.limits.emplace_back();
