@@ -35,7 +35,9 @@ class SlotStore final : public store::Store {
     }
     told(all);
   }
-  void reset(std::span<const store::Charge> charges) override { memory_.reset(charges); }
+  void reset(std::span<const store::Charge> charges, Corrected told) override {
+    memory_.reset(charges, std::move(told));
+  }
 
  private:
   static Duration late(std::size_t i) { return std::chrono::microseconds(i); }
