@@ -54,9 +54,9 @@ void DenyCache::remember(const Call& call, bool refused, const CounterRule::View
   const Hash128 id = call.counter.id;
   Shard& shard = shard_of(id);
   const std::lock_guard lock(shard.mutex);
-  const Asked since = now(id);
-  if (since.forgotten != call.counter.forgotten) return;
-  refused = refused && since.charged == call.counter.charged;
+  const Events& since = events_of(id);
+  if (since.forgotten.load(std::memory_order_relaxed) != call.counter.forgotten) return;
+  refused = refused && now_us >= since.charged_us.load(std::memory_order_relaxed);
   if (shard.entries.size() >= kMaxPerShard) make_room(shard, call.asked_ns);
   const Entry* before = entry_for(shard, id, call);
   if (!refused && before != nullptr && before->refused) return;  // of a larger cost: it still holds
@@ -71,10 +71,10 @@ void DenyCache::forget(std::string_view name) {
   shard.entries.erase(id);
 }
 
-void DenyCache::charged(const Call& call) {
+void DenyCache::charged(const Call& call, std::int64_t now_us) {
   if (!remembers(call)) return;
   const Hash128 id = call.counter.id;
-  events_of(id).charged.fetch_add(1, std::memory_order_relaxed);
+  events_of(id).charged_us.store(now_us, std::memory_order_relaxed);
   Shard& shard = shard_of(id);
   const std::lock_guard lock(shard.mutex);
   const auto found = shard.entries.find(id);
@@ -97,13 +97,8 @@ Hash128 DenyCache::id_of(std::string_view name) const {
 }
 
 DenyCache::Asked DenyCache::ask(std::string_view name) const {
-  return now(id_of(name));
-}
-
-DenyCache::Asked DenyCache::now(const Hash128& id) const {
-  const Events& events = events_[id.low % kEvents];
-  return {id, events.forgotten.load(std::memory_order_relaxed),
-          events.charged.load(std::memory_order_relaxed)};
+  const Hash128 id = id_of(name);
+  return {id, events_[id.low % kEvents].forgotten.load(std::memory_order_relaxed)};
 }
 
 void DenyCache::make_room(Shard& shard, std::int64_t steady_ns) const {

@@ -8,8 +8,9 @@
 // here can say how those limits stood a moment ago.
 //
 // What was on its way while its counter was given something back says nothing any more: forget()
-// moves a count on, and remember() wants that of the question. A call that was admitted meanwhile
-// has made the wait longer: charged() does the same, but how the counter was last seen stays.
+// moves a count on, and remember() wants that of the question. A call that was admitted has made
+// the wait longer than refusals from before it tell, by the server's time: charged() keeps that,
+// but how the counter was last seen stays.
 //
 // Bounded: a full shard drops what is over, or else what it comes upon first, which costs a
 // question to Redis and nothing more. THREADS: any.
@@ -43,7 +44,6 @@ class DenyCache {
   struct Asked {
     Hash128 id;
     std::uint32_t forgotten = 0;
-    std::uint32_t charged = 0;
   };
   Asked ask(std::string_view name) const;
 
@@ -64,8 +64,9 @@ class DenyCache {
   // `refused`: by this counter.
   void remember(const Call& call, bool refused, const CounterRule::View& view, std::int64_t now_us);
   void forget(std::string_view name);
-  // A call on the counter was admitted: what it refused before has longer to wait now.
-  void charged(const Call& call);
+  // A call on the counter was admitted, at `now_us` of the server: what it refused before has
+  // longer to wait now.
+  void charged(const Call& call, std::int64_t now_us);
 
   std::size_t size() const;
 
@@ -90,12 +91,11 @@ class DenyCache {
   // mutex, which is taken after it was moved on.
   struct Events {
     std::atomic<std::uint32_t> forgotten{0};
-    std::atomic<std::uint32_t> charged{0};
+    std::atomic<std::int64_t> charged_us{0};  // when last, by the server
   };
   static constexpr std::size_t kEvents = 1024;
 
   Hash128 id_of(std::string_view name) const;
-  Asked now(const Hash128& id) const;
   Events& events_of(const Hash128& id) { return events_[id.low % kEvents]; }
   // What is remembered for the call, while it lasts. REQUIRES: the shard is locked.
   const Entry* entry_for(Shard& shard, const Hash128& id, const Call& call);

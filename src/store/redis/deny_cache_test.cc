@@ -57,14 +57,14 @@ TEST_F(DenyCacheTest, DropsARefusalThatWasOnItsWayWhenItsCounterWasGivenSomethin
 TEST_F(DenyCacheTest, RefusesNoMoreByWhatItSawBeforeACallWasAdmitted) {
   const DenyCache::Call asked = call(2, 0);
   cache_.remember(asked, true, drained_, kServerUs);
-  cache_.charged(call(1, 10));
+  cache_.charged(call(1, 10), kServerUs + 10'000);
   EXPECT_FALSE(cache_.find(call(2, 11)).has_value()) << "it has longer to wait now";
   EXPECT_TRUE(cache_.last_seen(call(2, 11)).has_value()) << "how it stood then is known";
   cache_.remember(asked, true, drained_, kServerUs);  // it was on its way, to another loop
   EXPECT_FALSE(cache_.find(call(2, 12)).has_value());
-  cache_.remember(call(2, 13), true, drained_, kServerUs);
+  cache_.remember(asked, true, drained_, kServerUs + 10'000);  // asked before, decided after
   EXPECT_TRUE(cache_.find(call(2, 14)).has_value());
-  cache_.charged(call(0, 15));
+  cache_.charged(call(0, 15), kServerUs + 15'000);
   EXPECT_TRUE(cache_.find(call(2, 16)).has_value()) << "a peek takes nothing";
 }
 

@@ -241,7 +241,7 @@ class RedisStore::Operation {
       const bool denied = !item.admits && verdict.outcome == Outcome::kDenied && !item.shadow;
       store_.denials_.remember(call_of(item), denied, item.view, now_us);
     } else if (item.admits) {
-      store_.denials_.charged(call_of(item));
+      store_.denials_.charged(call_of(item), now_us);
     }
     return Answer{verdict, Source::kRedis, true};
   }
