@@ -44,9 +44,16 @@ local function lifetime(us)
   return string.format('%d', math.floor(us / 1000) + 2 + spare)
 end
 
--- The value of key i, and whether it is one that the caller converted.
-local function load(i)
+-- The value of key i. An empty one, which nobody of us wrote, is told as another that says nothing:
+-- the caller takes '' for bounds of a window that are over.
+local function get(i)
   local raw = redis.call('GET', KEYS[i])
+  return raw == '' and ' ' or raw
+end
+
+-- The same, and whether it is one that the caller converted.
+local function load(i)
+  local raw = get(i)
   if raw and raw == arg(i, 3) then
     local new = arg(i, 4)
     if new == '' then return nil, true end
@@ -150,7 +157,7 @@ end
 
 local function view_counter(i)
   local length = arg(i, 7) + 0
-  local raw = redis.call('GET', KEYS[i])
+  local raw = get(i)
   local v = { kind = 'counter', key = raw, length = length, limit = arg(i, 6) + 0 }
   local fresh = arg(i, 8) == 'first' and now or now - now % length
   v.start, v.calls, v.before, v.lasts = fresh, 0, 0, 2 * length
@@ -191,7 +198,7 @@ local function window_at_now(length, bounds)
 end
 
 local function view_window(i)
-  local raw = redis.call('GET', KEYS[i])
+  local raw = get(i)
   local v = { kind = 'window', key = raw, calls = 0, limit = arg(i, 6) + 0 }
   if raw then
     local start, finish, calls = string.match(raw, '^(%d+) (%d+) (%d+)$')
