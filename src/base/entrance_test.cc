@@ -102,7 +102,7 @@ std::atomic<bool> other_is_in{false};
 // Stands still as a thread does that was taken off its processor.
 void wait_for_other(int /*signal*/) {
   interrupted = true;
-  for (int i = 0; i < 20'000 && !other_is_in; ++i) std::this_thread::yield();
+  for (int i = 0; i < 300 && !other_is_in; ++i) std::this_thread::yield();
 }
 
 // Interrupts an owner that comes and goes, anywhere on its way, and comes in meanwhile; whether the
@@ -126,7 +126,7 @@ bool comes_in_beside_the_next() {
   {
     const Visit visit(entrance);
     other_is_in = visit.alone();
-    for (int i = 0; i < 2000 && !both; ++i) std::this_thread::yield();
+    for (int i = 0; i < 100 && !both; ++i) std::this_thread::yield();
     other_is_in = false;
   }
   stop = true;
