@@ -232,9 +232,6 @@ void LivePolicy::count(std::string_view result) {
 void LivePolicy::refuse(std::vector<std::string> reasons, const std::string& cause,
                         const Done& done) {
   count("refused");
-  for (const std::string& reason : reasons) log::error("reload refused: " + reason);
-  log::error("reload refused: the policy of generation " + std::to_string(status().generation) +
-             " stays in force, by: " + cause);
   {
     std::lock_guard lock(mutex_);
     status_.reasons.clear();
@@ -242,6 +239,9 @@ void LivePolicy::refuse(std::vector<std::string> reasons, const std::string& cau
       status_.reasons.push_back("the last reload was refused: " + reason);
     }
   }
+  for (const std::string& reason : reasons) log::error("reload refused: " + reason);
+  log::error("reload refused: the policy of generation " + std::to_string(status().generation) +
+             " stays in force, by: " + cause);
   done(admin::Outcome::refusal(422, "the policy was refused, and the one before it stays in force",
                                std::move(reasons)));
 }
