@@ -61,6 +61,23 @@ class Resp(SystemTest):
         self.assertEqual([throttle("k", 5, 6, 216000)[:3] for _ in range(4)],
                          [[0, 6, 2], [0, 6, 1], [0, 6, 0], [1, 6, 0]])
 
+    def test_a_reply_is_in_the_version_in_which_its_command_was_asked(self):
+        redis = Redis(self)
+        limits = """limits:
+  - { name: login, key: [user], mode: shadow, algorithm: token_bucket, rate: 1/h, burst: 9 }
+"""
+        for store in ("", f"store: {{ url: '{redis.url}', timeout: 60s }}\n"):
+            port = free_port()
+            self.serve(f"resp: {{ listen: 127.0.0.1:{port} }}\n{store}{limits}")
+            with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as client:
+                client.sendall(b"WEIR.TAKE login 1 u\r\nWEIR.CHECK 1 user u\r\nHELLO 3\r\n"
+                               b"WEIR.TAKE login 1 u\r\nHELLO 2\r\n")
+                client.shutdown(socket.SHUT_WR)
+                said = b"".join(iter(lambda: client.recv(65536), b""))
+            replies = [one[:10] for one in said.split(b"*7\r\n")[1:]]
+            self.assertEqual([one.split(b"\r\n")[1] for one in replies], [b"$-1", b"$-1", b"_"],
+                             (store, said))
+
     @needs("redis-cli")
     def test_other_numbers_for_a_key_are_judged_by_what_it_has_used(self):
         port = free_port()

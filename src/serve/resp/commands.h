@@ -33,8 +33,7 @@ class Commands {
 
   // Writes one throttle command's reply, or what stands for it when its store failed.
   void append_throttle(const store::Answer& answer, bool cell, std::string& out) const;
-  void append_decision(const engine::Decision& decision, const Client& client,
-                       std::string& out) const;
+  void append_decision(const engine::Decision& decision, Version version, std::string& out) const;
 
  private:
   friend struct Table;  // names the members below

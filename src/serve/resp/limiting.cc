@@ -35,6 +35,7 @@ struct Asked {
   engine::SentAttributes attributes;
   Client* client = nullptr;
   Replies::Place place = 0;
+  Version version = Version::kResp2;  // of the question: the client may change it meanwhile
 };
 
 // Has `ask` put a question whose answer is told by answer(client, place, write): at once it is
@@ -79,7 +80,7 @@ void Commands::append_throttle(const store::Answer& answer, bool cell, std::stri
 }
 
 // [allowed, limit, remaining, retry_after_us, reset_after_us, delay_us, source]
-void Commands::append_decision(const engine::Decision& decision, const Client& client,
+void Commands::append_decision(const engine::Decision& decision, Version version,
                                std::string& out) const {
   requests_.count(decision.allowed, decision.reason);
   const engine::LimitDecision* named = decision.named_limit();
@@ -90,7 +91,7 @@ void Commands::append_decision(const engine::Decision& decision, const Client& c
   if (named != nullptr) {
     append_bulk(out, named->name);
   } else {
-    append_null(out, client.version);
+    append_null(out, version);
   }
   append_integer(out, static_cast<std::int64_t>(verdict.remaining));
   append_integer(out, wait ? ceil_us(verdict.retry_after) : -1);
@@ -145,6 +146,7 @@ void Commands::check(Arguments arguments, Client& client) const {
   }
   asked->client = &client;
   asked->place = client.replies.next();
+  asked->version = client.version;
   Asked* const raw = asked.release();
   ask_in_order(client, [&] {
     services_.engine.decide(raw->attributes, client.now, cost,
@@ -152,26 +154,30 @@ void Commands::check(Arguments arguments, Client& client) const {
                               const std::unique_ptr<Asked> owned(raw);
                               Client& to = *owned->client;
                               answer_in_order(to, owned->place, [&](std::string& out) {
-                                to.commands->append_decision(decision, to, out);
+                                to.commands->append_decision(decision, owned->version, out);
                               });
                             });
   });
 }
 
 // WEIR.TAKE limit cost [key ...]
+//
+// The version of the question stands in the place's last bit, as the form of a throttle does.
 void Commands::take(Arguments arguments, Client& client) const {
   const auto cost = read_cost(arguments[2]);
   if (!cost) return refuse(client, "cost must be a whole number from 0 to 18446744073709551615");
   const std::vector<std::string> values(arguments.begin() + 3, arguments.end());
   Client* const to = &client;
-  const Replies::Place place = client.replies.next();
+  const bool resp3 = client.version == Version::kResp3;
+  const Replies::Place tagged = client.replies.next() << 1 | (resp3 ? 1u : 0u);
   ask_in_order(client, [&] {
-    const auto told = services_.engine.take(arguments[1], values, client.now, *cost,
-                                            [to, place](const engine::Decision& decision) {
-                                              answer_in_order(*to, place, [&](std::string& out) {
-                                                to->commands->append_decision(decision, *to, out);
-                                              });
-                                            });
+    const auto told = services_.engine.take(
+        arguments[1], values, client.now, *cost, [to, tagged](const engine::Decision& decision) {
+          const Version version = (tagged & 1) != 0 ? Version::kResp3 : Version::kResp2;
+          answer_in_order(*to, tagged >> 1, [&](std::string& out) {
+            to->commands->append_decision(decision, version, out);
+          });
+        });
     if (told) return;
     client.asking = false;
     refuse(client, told.error().message);
