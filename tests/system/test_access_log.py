@@ -58,6 +58,23 @@ limits: [{{ name: two, key: [ip], algorithm: token_bucket, rate: 2/h, burst: 2 }
                          [("200", "allowed")] * 2 + [("429", "denied")])
         self.assertEqual(found[0].group(2), "6")
 
+    def test_the_framing_of_a_chunked_body_is_not_counted(self):
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            self.gateway("format: json", upstream=server.getsockname()[1])
+
+            def answer():
+                peer, _ = server.accept()
+                with peer:
+                    peer.recv(65536)
+                    peer.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+                                 b"2\r\nab\r\n3;x=y\r\ncde\r\n0\r\nX-End: t\r\n\r\n")
+
+            upstream = threading.Thread(target=answer)
+            upstream.start()
+            self.assertEqual(get(self.port, "/").text, "abcde")
+            upstream.join()
+        self.assertEqual(json.loads(self.lines(1)[0])["bytes"], 5)
+
     def test_json_lines_are_json_and_name_the_trace(self):
         self.gateway("format: json, query: true", more="log: { denials: 10 }")
         client = Client(self.port)  # of one event loop: two write their lines in any order

@@ -14,6 +14,7 @@ void BodyRelay::start(http1::Body body, Framing framing) {
   framing_ = framing;
   left_ = body.kind == Kind::kLength ? body.length : 0;
   taken_ = 0;
+  payload_ = 0;
   status_ = body.kind == Kind::kNone ? Status::kDone : Status::kMore;
 }
 
@@ -58,6 +59,7 @@ std::size_t BodyRelay::relay_chunks(std::string_view input, std::string& output,
 }
 
 void BodyRelay::put(std::string_view payload, std::string& output) {
+  payload_ += payload.size();
   if (payload.empty() || framing_ == Framing::kDrop) return;
   if (framing_ == Framing::kChunked) {
     http1::append_chunk(output, payload);

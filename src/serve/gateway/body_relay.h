@@ -41,7 +41,8 @@ class BodyRelay {
 
   Status status() const { return status_; }
   bool done() const { return status_ == Status::kDone; }
-  std::uint64_t taken() const { return taken_; }  // bytes of the body as framed by the sender
+  std::uint64_t taken() const { return taken_; }      // bytes of the body as framed by the sender
+  std::uint64_t payload() const { return payload_; }  // bytes of it without framing
   // What is still to come, where its length told; else 0.
   std::uint64_t left() const { return left_; }
 
@@ -62,6 +63,7 @@ class BodyRelay {
   Status status_ = Status::kDone;
   std::uint64_t left_ = 0;
   std::uint64_t taken_ = 0;
+  std::uint64_t payload_ = 0;
   http1::ChunkedDecoder decoder_;
 };
 

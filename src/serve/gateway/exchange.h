@@ -81,7 +81,7 @@ class Exchange final : public net::Connection::Owner, public ConnectAttempt::Own
   // What of the request's body is still to come from the client.
   BodyRelay& request_body() { return request_body_; }
   // How much of the response's body has come; of the last one, once it is over.
-  std::uint64_t response_bytes() const { return response_body_.taken(); }
+  std::uint64_t response_bytes() const { return response_body_.payload(); }
   bool to_head() const { return traits_.to_head; }
 
   void on_input(net::Connection& upstream) override;
