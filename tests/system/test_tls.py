@@ -14,8 +14,8 @@ import unittest
 
 sys.path.insert(0, __file__.rsplit("/", 1)[0])
 from certificates import Authority, openssl  # noqa: E402
-from harness import (PATIENCE, ROOT, SystemTest, free_port, get, main,  # noqa: E402
-                     measures_memory, signal, until)
+from harness import (PATIENCE, ROOT, SystemTest, free_port, get, is_open,  # noqa: E402
+                     main, measures_memory, signal, until)
 from redis_peer import Redis  # noqa: E402
 
 NODE_MODULES = ROOT / "build" / "node" / "node_modules"
@@ -281,19 +281,29 @@ admin: {{ listen: 127.0.0.1:{admin}, {self.mtls} }}
 class InPieces(TlsTest):
     """A client that decides itself which records come in one segment."""
 
-    def shake_hands(self):
+    def begin_to_shake_hands(self, **options):
         raw = socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
         self.addCleanup(raw.close)
         raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.raw, self.came, self.goes = raw, ssl.MemoryBIO(), ssl.MemoryBIO()
-        self.tls = self.context().wrap_bio(self.came, self.goes, server_hostname="localhost")
+        self.tls = self.context(**options).wrap_bio(self.came, self.goes,
+                                                    server_hostname="localhost")
+        self.assertRaises(ssl.SSLWantReadError, self.tls.do_handshake)
+        self.send()
+        self.came.write(raw.recv(65536))
+
+    def finish_shaking_hands(self):
         while True:
             try:
-                self.tls.do_handshake()
-                return self.send()
+                return self.tls.do_handshake()
             except ssl.SSLWantReadError:
                 self.send()
-                self.came.write(raw.recv(65536))
+                self.came.write(self.raw.recv(65536))
+
+    def shake_hands(self):
+        self.begin_to_shake_hands()
+        self.finish_shaking_hands()
+        self.send()
 
     def send(self, *records):
         for record in records:
@@ -304,9 +314,13 @@ class InPieces(TlsTest):
         text = b""
         while not done(text):
             try:
-                text += self.tls.read(65536)
+                part = self.tls.read(65536)
+                self.assertTrue(part, f"ended after {text}")
+                text += part
             except ssl.SSLWantReadError:
-                self.came.write(self.raw.recv(65536))
+                came = self.raw.recv(65536)
+                self.assertTrue(came, f"closed after {text}")
+                self.came.write(came)
         return text
 
     def test_a_request_that_comes_while_one_waits_and_one_is_read_ahead_is_answered(self):
@@ -330,6 +344,44 @@ limits:
         until(lambda: unread(self.port), "the last request is with weir")
         redis.process.signal(signal.SIGCONT)
         self.read_until(lambda text: b'"remaining":6' in text)
+
+    def answer_of_a_handshake_that_a_drain_finds_half_way(self, listener, question, end, **options):
+        program = self.serve(f"{listener}: {{ listen: 127.0.0.1:{self.port}, "
+                             f"tls: {{ cert: {self.cert}, key: {self.key} }} }}\n{LIMITS}")
+        self.begin_to_shake_hands(**options)
+        program.signal(signal.SIGTERM)
+        until(lambda: not is_open(self.port), "the drain has begun")
+        self.finish_shaking_hands()
+        self.send(question)
+        answer = self.read_until(lambda text: end in text)
+        self.raw.close()
+        self.assertEqual(program.wait(), 0)
+        return answer
+
+    def test_what_is_asked_behind_a_handshake_that_a_drain_finds_half_way_is_answered(self):
+        half_way = self.answer_of_a_handshake_that_a_drain_finds_half_way
+        half_way("resp", b"PING\r\n", b"+PONG\r\n")
+        half_way("api", b"GET /v1/none HTTP/1.1\r\nHost: a\r\n\r\n", b"\r\nConnection: close\r\n")
+
+    def test_a_call_behind_a_handshake_that_a_drain_finds_half_way_is_answered(self):
+        def frame(kind, flags, stream, payload):
+            return len(payload).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(
+                4, "big") + payload
+
+        def literal(name, value):
+            return bytes([0, len(name)]) + name + bytes([len(value)]) + value
+
+        head = (literal(b":method", b"POST") + literal(b":scheme", b"https") +
+                literal(b":path", b"/grpc.health.v1.Health/Check") +
+                literal(b":authority", b"localhost") + literal(b"te", b"trailers") +
+                literal(b"content-type", b"application/grpc"))
+        call = (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, b"") +
+                frame(1, 4, 1, head) + frame(0, 1, 1, bytes(5)))
+        goodbye = frame(7, 0, 0, (2**31 - 1).to_bytes(4, "big") + bytes(4))
+        trailers = bytes([1, 5, 0, 0, 0, 1])
+        answer = self.answer_of_a_handshake_that_a_drain_finds_half_way(
+            "grpc", call, trailers, protocols=["h2"])
+        self.assertIn(goodbye, answer)
 
 
 class Resp(TlsTest):

@@ -7,7 +7,8 @@
 // compressed; a compressed one is answered UNIMPLEMENTED.
 //
 // On drain a connection is told to go away twice (RFC 9113 section 6.8), so that no call that is
-// already under way is lost, and ends after its last call.
+// already under way is lost, and ends after its last call; one that has yet to speak has a
+// second to do so. One that has been silent for idle_timeout is told to go away as well.
 //
 // THREADS: as net::Server.
 

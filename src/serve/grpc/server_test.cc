@@ -262,6 +262,26 @@ TEST_F(GrpcServer, DrainEndsAConnectionThatNeverSpoke) {
   EXPECT_TRUE(silent.at_end());
 }
 
+TEST_F(GrpcServer, AClientThatSpeaksFirstAsTheServerDrainsIsAnsweredAndSentAway) {
+  start();
+  GrpcClient& client = connect();
+  EXPECT_EQ(connect().call("/t.T/Echo", "x").status(), "0");  // so the one before it is accepted
+  server_->drain(std::chrono::seconds(30), [] {});
+  EXPECT_EQ(client.call("/t.T/Echo", "hello").message(), "hello");
+  EXPECT_TRUE(client.told_to_go_away());
+  EXPECT_EQ(client.go_away_error(), std::uint32_t{NGHTTP2_NO_ERROR});
+}
+
+TEST_F(GrpcServer, ASilentClientIsSentAwayBeforeItsConnectionIsClosed) {
+  Options options;
+  options.idle_timeout = std::chrono::milliseconds(50);
+  GrpcClient& client = start(options);
+  EXPECT_EQ(client.call("/t.T/Echo", "x").status(), "0");
+  while (client.receive()) client.flush();
+  EXPECT_EQ(client.go_aways(), 1);
+  EXPECT_EQ(client.go_away_error(), std::uint32_t{NGHTTP2_NO_ERROR});
+}
+
 TEST_F(GrpcServer, AnHttp1ClientIsToldWhatThisPortIs) {
   start();
   testing::RawClient browser(server_->port());

@@ -13,6 +13,7 @@ constexpr int kReadsPerTurn = 8;  // then others get theirs
 constexpr std::size_t kMaxUnsent = 64 * 1024;
 constexpr std::size_t kMaxUnsentMessages = 4 << 20;
 constexpr double kIdleFramesPerSecond = 100;
+constexpr Duration kDrainGrace = std::chrono::seconds(1);
 
 std::string& gathered_by_this_thread() {
   static thread_local std::string gathered;
@@ -69,10 +70,21 @@ Session::~Session() {
   nghttp2_session_del(http2_);
 }
 
+// One that has yet to speak is given a moment, since what its client asks may be on the way.
+void Session::drain() {
+  if (!greeted_) return deadline_.expires_after(kDrainGrace);
+  announce_end();
+  wake();
+}
+
+void Session::on_greeting() {
+  greeted_ = true;
+  if (sessions_.draining()) announce_end();
+}
+
 // The client hears of it twice, a round trip apart: a call that it has sent meanwhile is still
 // taken.
-void Session::drain() {
-  if (!greeted_) return end();
+void Session::announce_end() {
   nghttp2_submit_shutdown_notice(http2_);
   nghttp2_submit_ping(http2_, NGHTTP2_FLAG_NONE, nullptr);
   closing_ = true;
@@ -80,7 +92,6 @@ void Session::drain() {
     const bool watch = stream.request_done && stream.method && stream.method->kind == Kind::kWatch;
     if (watch && !stream.ended) finish(stream, {200, Status::kUnavailable, "shutting down"});
   }
-  wake();
 }
 
 void Session::on_ping_ack() {
@@ -361,9 +372,16 @@ void Session::on_deadline() {
     found = true;
     finish(stream, {200, Status::kDeadlineExceeded, "the request did not arrive in time"});
   }
-  if (!found) return end();
+  if (!found) return end_of_silence();
   set_deadline();  // for a peer that does not read either: no turn of the session will
   wake();
+}
+
+// Says which call was the last: the client knows then that one it sends just now was not taken.
+void Session::end_of_silence() {
+  nghttp2_session_terminate_session(http2_, NGHTTP2_NO_ERROR);
+  flush();
+  end();
 }
 
 void Session::end() {

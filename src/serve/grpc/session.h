@@ -64,6 +64,8 @@ class Session final : public net::Session, private net::Stream::Owner {
   void submit_trailers(Stream& stream);
   void submitted(Stream& stream, bool taken);
   bool spend_idle_frame();
+  void on_greeting();
+  void announce_end();
   void on_ping_ack();
 
   bool flush();
@@ -72,6 +74,7 @@ class Session final : public net::Session, private net::Stream::Owner {
   void settle();
   void set_deadline();
   void on_deadline();
+  void end_of_silence();
   void end();
 
   net::Loop& loop_;

@@ -55,7 +55,7 @@ struct SessionCallbacks {
 
   static int on_frame(nghttp2_session*, const nghttp2_frame* frame, void* user_data) {
     Session& self = session(user_data);
-    self.greeted_ = true;
+    if (!self.greeted_) self.on_greeting();
     const bool last = (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
     switch (frame->hd.type) {
       case NGHTTP2_HEADERS:
