@@ -15,6 +15,13 @@ using testing::grpc_frame;
 using testing::GrpcClient;
 using testing::GrpcServer;
 
+// Calls one after the other, until so much time has passed.
+void echo_for(GrpcClient& client, Duration time) {
+  const SystemClock clock;
+  const std::int64_t end = clock.now().steady_ns + time.count();
+  while (clock.now().steady_ns < end) ASSERT_EQ(client.call("/t.T/Echo", "x").status(), "0");
+}
+
 TEST_F(GrpcServer, AnswersAUnaryCallWithMessageAndTrailers) {
   const auto& call = start().call("/t.T/Echo", "hello");
   EXPECT_EQ(call.status(), "0");
@@ -156,11 +163,7 @@ TEST_F(GrpcServer, AnAnswerThatComesAfterTheDeadlineIsNotSent) {
   GrpcClient& client = start();
   const std::int32_t id =
       client.begin("/t.T/Later", grpc_frame("x"), true, {{"grpc-timeout", "200m"}});
-  const SystemClock clock;
-  const std::int64_t late = clock.now().steady_ns + 250'000'000;
-  while (clock.now().steady_ns < late) {
-    ASSERT_EQ(client.call("/t.T/Echo", "x").status(), "0");
-  }
+  echo_for(client, std::chrono::milliseconds(250));
   loops_.at(0).post([this] {
     if (later_) later_->finish("late");
   });
@@ -235,6 +238,14 @@ TEST_F(GrpcServer, AnswersThatNobodyTakesAreBounded) {
   std::vector<std::int32_t> ids;
   for (int i = 0; i < 20; ++i) ids.push_back(client.begin("/t.T/Big", grpc_frame("x")));
   EXPECT_EQ(client.finish(ids[19]).status(), "8");
+}
+
+TEST_F(GrpcServer, AnswersOfAStreamThatNobodyTakesAreBoundedToo) {
+  start();
+  GrpcClient& client = connect(/*stream_window=*/0);
+  for (int i = 0; i < 17; ++i) client.begin("/t.T/Big", grpc_frame("x"));
+  const std::int32_t id = client.begin("/t.T/Chat", grpc_frame("one"), /*finish=*/false);
+  EXPECT_EQ(client.finish(id).status(), "8");
 }
 
 TEST_F(GrpcServer, DrainTellsTheClientAndFinishesItsCalls) {
@@ -315,6 +326,38 @@ TEST_F(GrpcServer, ACallThatDripsInIsEndedAndOthersGoOn) {
   const std::int32_t id = client.begin("/t.T/Echo", grpc_frame("x").substr(0, 3), false);
   EXPECT_EQ(client.finish(id).status(), "4");
   EXPECT_EQ(client.call("/t.T/Echo", "x").status(), "0");
+}
+
+TEST_F(GrpcServer, AStreamThatHasBeenOpenForLongMaySendAMessageInTwoParts) {
+  Options options;
+  options.request_timeout = std::chrono::milliseconds(500);
+  GrpcClient& client = start(options);
+  const std::int32_t id = client.begin("/t.T/Chat", grpc_frame("one"), /*finish=*/false);
+  EXPECT_EQ(client.wait_for_data(id, 8).data, grpc_frame("one"));
+  echo_for(client, std::chrono::milliseconds(550));
+  client.add(id, grpc_frame("two").substr(0, 6), /*finish=*/false);
+  echo_for(client, std::chrono::milliseconds(50));
+  client.add(id, grpc_frame("two").substr(6), /*finish=*/true);
+  const auto& call = client.finish(id);
+  EXPECT_EQ(call.status(), "0");
+  EXPECT_EQ(call.data, grpc_frame("one") + grpc_frame("two"));
+}
+
+TEST_F(GrpcServer, ACallThatDripsInIsEndedBesideAStreamThatAlwaysBeginsAnother) {
+  Options options;
+  options.request_timeout = std::chrono::milliseconds(200);
+  GrpcClient& client = start(options);
+  const std::string frame = grpc_frame("one");
+  const std::int32_t chat = client.begin("/t.T/Chat", frame.substr(0, 6), /*finish=*/false);
+  const std::int32_t drips = client.begin("/t.T/Echo", frame.substr(0, 3), /*finish=*/false);
+  const SystemClock clock;
+  const std::int64_t enough = clock.now().steady_ns + 2'000'000'000;
+  for (std::size_t n = 1; !client.wait_for_data(drips, 0).closed; ++n) {
+    ASSERT_LT(clock.now().steady_ns, enough);
+    client.add(chat, frame.substr(6) + frame.substr(0, 6), /*finish=*/false);
+    ASSERT_EQ(client.wait_for_data(chat, n * frame.size()).data.size(), n * frame.size());
+  }
+  EXPECT_EQ(client.finish(drips).status(), "4");
 }
 
 TEST_F(GrpcServer, AClientThatNeverSpeaksIsClosed) {

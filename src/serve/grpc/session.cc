@@ -153,7 +153,7 @@ Stream* Session::find(std::int32_t id) {
 void Session::begin_stream(std::int32_t id) {
   Stream* const stream = StreamsAtRest::take().release();  // close_stream() takes it back
   stream->id = id;
-  stream->began_ns = loop_.timers().now_ns();
+  stream->began_ns = stream->message_began_ns = loop_.timers().now_ns();
   streams_.push_back(*stream);
   nghttp2_session_set_stream_user_data(http2_, id, stream);
   found_id_ = id;
@@ -183,6 +183,7 @@ void Session::on_data(Stream& stream, std::string_view data) {
                            "the connection has too many unfinished messages"});
   }
   buffered_ += data.size();
+  if (stream.is_stream() && stream.in.empty()) stream.message_began_ns = loop_.timers().now_ns();
   if (auto fault = stream.add_data(data, limits_)) return finish(stream, *std::move(fault));
   if (stream.is_stream()) hand_over(stream);
 }
@@ -197,10 +198,6 @@ void Session::on_request_end(Stream& stream) {
   if (stream.is_late(loop_.timers().now_ns())) {
     return finish(stream, {200, Status::kDeadlineExceeded, "the call's deadline has passed"});
   }
-  if (unsent_ > kMaxUnsentMessages) {
-    return finish(stream, {200, Status::kResourceExhausted,
-                           "too many answers wait for the connection's flow control"});
-  }
   hand_over(stream);
 }
 
@@ -209,11 +206,16 @@ void Session::hand_over(Stream& stream) {
   while (!stream.ended) {
     const auto message = stream.message();
     if (!message) return;
+    if (unsent_ > kMaxUnsentMessages) {
+      return finish(stream, {200, Status::kResourceExhausted,
+                             "too many answers wait for the connection's flow control"});
+    }
     stream.method->handle(*message, Reply(handle_, stream.id));
     const std::size_t before = stream.in.size();
     stream.pop_message();
     buffered_ -= before - stream.in.size();
     if (!stream.is_stream()) return;
+    stream.message_began_ns = loop_.timers().now_ns();
     if (auto fault = stream.add_data({}, limits_)) finish(stream, *std::move(fault));
   }
 }
@@ -349,15 +351,24 @@ void Session::on_writable() {
   settle();
 }
 
+// When the oldest of the messages began that are still to come in whole. Nothing without one.
+std::optional<std::int64_t> Session::receiving_since() const {
+  std::optional<std::int64_t> since;
+  for (const Stream& stream : streams_) {
+    if (!stream.is_receiving()) continue;
+    since = std::min(since.value_or(stream.message_began_ns), stream.message_began_ns);
+  }
+  return since;
+}
+
 void Session::set_deadline() {
-  const auto receiving = std::find_if(streams_.begin(), streams_.end(),
-                                      [](const Stream& s) { return s.is_receiving(); });
-  if (receiving == streams_.end()) {
+  const auto since = receiving_since();
+  if (!since) {
     if (greeted_) return deadline_.expires_after(options_.idle_timeout);
     if (!deadline_.is_set()) deadline_.expires_after(options_.request_timeout);
     return;
   }
-  const std::int64_t age = loop_.timers().now_ns() - receiving->began_ns;
+  const std::int64_t age = loop_.timers().now_ns() - *since;
   deadline_.expires_after(
       std::max(options_.request_timeout - Duration(age), Duration(std::chrono::milliseconds(1))));
 }
@@ -368,7 +379,7 @@ void Session::on_deadline() {
   for (auto it = streams_.begin(); it != streams_.end();) {
     Stream& stream = *it++;
     if (!stream.is_receiving() || stream.ended) continue;
-    if (now - stream.began_ns < options_.request_timeout.count()) continue;
+    if (now - stream.message_began_ns < options_.request_timeout.count()) continue;
     found = true;
     finish(stream, {200, Status::kDeadlineExceeded, "the request did not arrive in time"});
   }

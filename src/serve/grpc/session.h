@@ -11,6 +11,7 @@
 #include <boost/intrusive/list.hpp>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -72,6 +73,7 @@ class Session final : public net::Session, private net::Stream::Owner {
   std::size_t send(std::string_view bytes);
   bool gather(std::string& out);
   void settle();
+  std::optional<std::int64_t> receiving_since() const;
   void set_deadline();
   void on_deadline();
   void end_of_silence();

@@ -34,7 +34,7 @@ Stream::Fault fault(Status status, std::string text) {
 
 void Stream::clear() {
   id = 0;
-  began_ns = 0;
+  began_ns = message_began_ns = 0;
   method = nullptr;
   timeout.reset();
   clear_text(in);

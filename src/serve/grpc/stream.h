@@ -61,6 +61,7 @@ class Stream : public boost::intrusive::list_base_hook<> {
 
   std::int32_t id = 0;
   std::int64_t began_ns = 0;
+  std::int64_t message_began_ns = 0;  // the one that is being received
   const Method* method = nullptr;
   std::optional<Duration> timeout;
   std::string in;  // bytes of messages, from the head of the first on
