@@ -4,7 +4,7 @@
 // YAML: duplicate keys, keys that are not scalars, foreign tags, several documents, text that is
 // not UTF-8, nesting above 64, aliases that unfold to more than four million values or contain
 // themselves are mistakes. `<<: *base` merges (a YAML 1.1 habit that people keep). Variables are
-// expanded in values, not in keys.
+// expanded in values, not in keys. TOML: nesting above 64 is a mistake too, be it by dotted keys.
 //
 // THREADS: any; a Source from one thread. ERRORS: in `found`; a tree comes back only where the
 // syntax held, and may then still have mistakes.

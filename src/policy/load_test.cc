@@ -244,6 +244,44 @@ TEST(Load, RefusesListsWithinListsWithoutEnd) {
   EXPECT_NE(mistakes_of("limits = " + std::string(100000, '['), Format::kToml), "");
 }
 
+// "a.a.a": a key of so many parts.
+std::string key_of(int parts, const std::string& part = "a") {
+  std::string key = part;
+  for (int i = 1; i < parts; ++i) key += "." + part;
+  return key;
+}
+
+TEST(Load, RefusesTomlKeysOfPartsWithoutEnd) {
+  std::string tables = "1";
+  for (int i = 0; i < 100; ++i) tables = "{ " + key_of(60) + " = " + tables + " }";
+  const std::string deep = key_of(65) + " = 1\n";
+  for (const std::string& text :
+       {key_of(300'000) + " = 1\n", "[" + key_of(300'000) + "]\n", "[[" + key_of(300'000) + "]]\n",
+        "x = " + tables + "\n", deep, key_of(65, R"("a.\"b")") + " = 1\n",
+        key_of(65, " 'a' ") + " = 1\n", "x = \"\"\"\"\na\"\"\"\"\"\n" + deep,
+        "x = '''a'''''#'\n" + deep, "x = [1.5, { " + key_of(63) + " = 1 }]\n",
+        "[" + key_of(40) + "]\n" + key_of(40) + " = 1\n"}) {
+    EXPECT_NE(mistakes_of(text, Format::kToml)
+                  .find("not TOML: more than 64 lists and mappings within each other"),
+              std::string::npos)
+        << text.substr(0, 300);
+  }
+  EXPECT_NE(
+      mistakes_of("limits = []\n  é = 1.5 # x\n" + deep, Format::kToml).find("p.yaml:3:128: "),
+      std::string::npos);
+}
+
+TEST(Load, DotsThatPartNoTomlKeyAreNotCounted) {
+  const std::string dots = key_of(100);
+  for (const std::string& text :
+       {key_of(64) + " = 1\n", "[" + key_of(63) + "]\n", key_of(62) + ".x = { y = 1.5 }\n",
+        "# " + dots + "\n", R"(x = "\")" + dots + "\"\n", "x = '" + dots + "'\n",
+        "x = '''\n" + dots + "\n'''''\n", "x = \"\"\"\n\\\"\"\"" + dots + "\"\"\"\n",
+        "\"" + dots + "\" = 1\n", "x = [" + std::string(200, ' ') + "1.5, 1.5,\n 1.5]\n"}) {
+    EXPECT_EQ(mistakes_of(text, Format::kToml).find("not TOML"), std::string::npos) << text;
+  }
+}
+
 TEST(Load, ExpandsVariablesOnceAndOnlyInValues) {
   const Policy policy = load_yaml(R"(
 limits:

@@ -6,9 +6,12 @@
 #include <utility>
 
 #include "policy/document.h"
+#include "policy/toml_depth.h"
 
 namespace weir::policy {
 namespace {
+
+constexpr const char* kTooDeep = "More than 64 lists and mappings within each other";
 
 std::string lower_first(std::string_view text) {
   std::string out(text);
@@ -21,12 +24,15 @@ class Converter {
   Converter(const Source& source, const Environment& environment, Diagnostics& found)
       : source_(source), environment_(environment), found_(found) {}
 
-  // REQUIRES: toml++ has bounded the depth (256 levels, then a parse error). `outer` is the place
-  // of the key above, for tables that no line of the file opens ([a.b] makes an a).
-  NodePtr convert(const toml::node& node, Position outer) const {
+  // `outer` is the place of the key above, for tables that no line of the file opens ([a.b] makes
+  // an a); `depth` is how many lists and tables are around the node.
+  NodePtr convert(const toml::node& node, Position outer, std::size_t depth = 0) const {
     const Position at = position(node.source().begin, outer);
-    if (const toml::table* table = node.as_table()) return convert_table(*table, at);
-    if (const toml::array* array = node.as_array()) return convert_array(*array, at);
+    if (depth >= kDeepest && (node.is_table() || node.is_array())) {
+      throw toml::parse_error(kTooDeep, toml::source_position{at.line, at.column});
+    }
+    if (const toml::table* table = node.as_table()) return convert_table(*table, at, depth + 1);
+    if (const toml::array* array = node.as_array()) return convert_array(*array, at, depth + 1);
     if (const auto* text = node.as_string()) {
       return make_scalar(at, text->get(), Node::Form::kQuoted, environment_, source_, found_);
     }
@@ -39,13 +45,13 @@ class Converter {
     return {static_cast<std::uint32_t>(at.line), static_cast<std::uint32_t>(at.column)};
   }
 
-  NodePtr convert_table(const toml::table& table, Position at) const {
+  NodePtr convert_table(const toml::table& table, Position at, std::size_t depth) const {
     auto out = std::make_shared<Node>();
     out->kind = Node::Kind::kMapping;
     out->at = at;
     for (auto&& [key, value] : table) {
       const Position key_at = position(key.source().begin, at);
-      out->entries.push_back({std::string(key.str()), key_at, convert(value, key_at)});
+      out->entries.push_back({std::string(key.str()), key_at, convert(value, key_at, depth)});
       out->size += out->entries.back().value->size;
     }
     // toml++ sorts tables by key; a policy is told in the order of its file.
@@ -54,12 +60,12 @@ class Converter {
     return out;
   }
 
-  NodePtr convert_array(const toml::array& array, Position at) const {
+  NodePtr convert_array(const toml::array& array, Position at, std::size_t depth) const {
     auto out = std::make_shared<Node>();
     out->kind = Node::Kind::kSequence;
     out->at = at;
     for (auto&& item : array) {
-      out->items.push_back(convert(item, at));
+      out->items.push_back(convert(item, at, depth));
       out->size += out->items.back()->size;
     }
     return out;
@@ -95,12 +101,23 @@ class Converter {
   Diagnostics& found_;
 };
 
+toml::table parse(const Source& source) {
+  const std::string_view text = source.text();
+  const auto deep = find_too_deep_toml(text);
+  if (!deep) return toml::parse(text);
+  const std::string_view before = text.substr(0, *deep);
+  const auto line = static_cast<std::uint32_t>(std::count(before.begin(), before.end(), '\n')) + 1;
+  const std::size_t begin = before.rfind('\n') + 1;  // 0 in the first line
+  throw toml::parse_error(kTooDeep,
+                          toml::source_position{line, source.column_of_byte(line, *deep - begin)});
+}
+
 }  // namespace
 
 NodePtr read_toml(const Source& source, const Environment& environment, Diagnostics& found) {
   // WHY exceptions: the distribution's library is built with them, and has no other entry.
   try {
-    const toml::table table = toml::parse(source.text());
+    const toml::table table = parse(source);
     return Converter(source, environment, found).convert(table, Position{1, 1});
   } catch (const toml::parse_error& error) {
     const auto at = error.source().begin;
