@@ -66,6 +66,7 @@ std::optional<Error> write_limit(Writer& writer, const json::value& value) {
   const json::object* limit = value.if_object();
   if (limit == nullptr) return bad("limit", "an object");
   for (const auto& [name, member] : *limit) {
+    if (member.is_null()) continue;  // in proto3 JSON: not set; so below
     if (name == "requestsPerUnit" || name == "requests_per_unit") {
       if (auto error = write_number(writer, 1, "requestsPerUnit", member, kMax)) return error;
     } else if (name == "unit") {
@@ -85,6 +86,7 @@ std::optional<Error> write_entries(Writer& writer, const json::value& value) {
     if (entry == nullptr) return bad("entries", "a list of objects with key and value");
     const std::size_t at = writer.open(1);
     for (const auto& [name, member] : *entry) {
+      if (member.is_null()) continue;
       const std::uint32_t field = name == "key" ? 1 : name == "value" ? 2 : 0;
       if (field == 0) continue;
       if (auto error = write_text(writer, field, name, member)) return error;
@@ -98,6 +100,7 @@ std::optional<Error> write_descriptor(Writer& writer, const json::value& value) 
   const json::object* descriptor = value.if_object();
   if (descriptor == nullptr) return bad("descriptors", "a list of objects");
   for (const auto& [name, member] : *descriptor) {
+    if (member.is_null()) continue;
     std::optional<Error> error;
     if (name == "entries") {
       error = write_entries(writer, member);
@@ -191,6 +194,7 @@ Result<std::string> request_from_json(std::string_view text) {
   std::string out;
   Writer writer(out);
   for (const auto& [name, member] : *object) {
+    if (member.is_null()) continue;
     std::optional<Error> error;
     if (name == "domain") {
       error = write_text(writer, 1, "domain", member);

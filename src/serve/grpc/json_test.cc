@@ -29,6 +29,26 @@ TEST(RateLimitJson, RequestsAreReadInBothSpellings) {
   }
 }
 
+TEST(RateLimitJson, ANullIsAMemberThatIsNotSet) {
+  const auto bytes = request_from_json(
+      R"({"domain":null,"hitsAddend":null,"descriptors":[
+          {"entries":[{"key":"k","value":null}],"limit":null,"hitsAddend":null},
+          {"entries":null,"limit":{"requestsPerUnit":null,"unit":null}}]})");
+  ASSERT_TRUE(bytes) << bytes.error().message;
+  const rls::Request request = read(*bytes);
+  EXPECT_EQ(request.domain, "");
+  EXPECT_EQ(request.hits_addend, 0u);
+  ASSERT_EQ(request.descriptors.size(), 2u);
+  EXPECT_EQ(request.descriptors[0].entries.at(0).key, "k");
+  EXPECT_EQ(request.descriptors[0].entries.at(0).value, "");
+  EXPECT_FALSE(request.descriptors[0].limit);
+  EXPECT_FALSE(request.descriptors[0].hits_addend);
+  EXPECT_TRUE(request.descriptors[1].entries.empty());
+  EXPECT_EQ(request.descriptors[1].limit->requests_per_unit, 0u);
+  EXPECT_TRUE(request_from_json(R"({"descriptors":null})"));
+  EXPECT_FALSE(request_from_json(R"({"descriptors":[null]})"));
+}
+
 TEST(RateLimitJson, WrongMembersAreNamed) {
   const auto mistake = [](const char* text) {
     const auto bytes = request_from_json(text);
