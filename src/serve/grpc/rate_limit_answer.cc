@@ -7,6 +7,7 @@
 #include "engine/answer.h"
 #include "engine/check_json.h"
 #include "engine/naming.h"
+#include "engine/rate_limit_item.h"
 #include "engine/refusal_body.h"
 #include "serve/grpc/current_limit.h"
 
@@ -22,9 +23,14 @@ std::uint32_t narrow(std::uint64_t count) {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(count, kMax));
 }
 
+// What a give-back leaves to wait for is not told, unless that is nothing: the answer is older.
 void set_numbers(DescriptorStatus& status, const Verdict& verdict, std::uint64_t given_back) {
   const std::uint64_t room = verdict.quota - verdict.remaining;
   status.limit_remaining = narrow(verdict.remaining + std::min(room, given_back));
+  if (given_back > 0) {
+    if (given_back >= room) status.seconds_until_reset = 0;
+    return;
+  }
   const bool wait = verdict.outcome == Outcome::kDenied && verdict.retry_known;
   status.seconds_until_reset = ceil_seconds(wait ? verdict.retry_after : verdict.reset_after);
 }
@@ -57,21 +63,23 @@ DescriptorStatus status_of(const DescriptorAnswer& answer, bool given_back) {
   return status;
 }
 
-// The descriptor that the headers speak of; null when no limit of the policy was met, and nothing
-// blocked.
-const engine::Decision* most_telling(std::span<const DescriptorAnswer> answers) {
-  const engine::Decision* found = nullptr;
+// Null where no limit answered.
+const Verdict* verdict_of(const DescriptorAnswer& answer) {
+  if (!answer.decided) return answer.told && answer.told->known ? &answer.told->verdict : nullptr;
+  const engine::LimitDecision* named = answer.decision.named_limit();
+  return named == nullptr ? nullptr : &named->verdict;
+}
+
+// The descriptor that the headers speak of; null when no limit was met, and nothing blocked.
+const DescriptorAnswer* most_telling(std::span<const DescriptorAnswer> answers) {
+  const DescriptorAnswer* found = nullptr;
   for (const DescriptorAnswer& answer : answers) {
-    if (!answer.decided) continue;
-    const engine::LimitDecision* named = answer.decision.named_limit();
-    if (named == nullptr) {
-      if (!answer.decision.allowed) return &answer.decision;  // blocked, or banned
+    const Verdict* verdict = verdict_of(answer);
+    if (verdict == nullptr) {
+      if (answer.decided && !answer.decision.allowed) return &answer;  // blocked, or banned
       continue;
     }
-    if (found != nullptr && !engine::is_named_over(named->verdict, found->named_limit()->verdict)) {
-      continue;
-    }
-    found = &answer.decision;
+    if (found == nullptr || engine::is_named_over(*verdict, *verdict_of(*found))) found = &answer;
   }
   return found;
 }
@@ -103,24 +111,59 @@ void add_metadata(rls::Response& response, const engine::Decision& decision) {
   }
 }
 
+void add_decision(rls::Response& response, const engine::Decision& decision) {
+  add_headers(response, decision);
+  if (!decision.allowed) add_refusal(response, decision);
+  add_metadata(response, decision);
+}
+
+// An override's answer, as that of a policy's limit would be.
+void add_override(rls::Response& response, const DescriptorAnswer& answer,
+                  const AnsweredCall& call) {
+  constexpr std::string_view kName = "override";
+  const Numbers numbers = bucket_of(*answer.limit);
+  std::string item;
+  engine::append_policy_item(item, kName, numbers, answer.told->verdict.quota);
+  engine::LimitDecision limit;
+  limit.name = kName;
+  limit.numbers = &numbers;
+  limit.policy_item = item;
+  limit.verdict = answer.told->verdict;
+  limit.source = answer.told->source;
+  engine::Decision decision;
+  decision.allowed = limit.verdict.allowed();
+  decision.named = 0;
+  if (limit.verdict.outcome == Outcome::kNever) decision.reason = Reason::kCostExceedsLimit;
+  decision.source = limit.source;
+  decision.limits = {limit};
+  decision.at = call.now;
+  decision.instances = call.instances;
+  decision.keys = answer.key;
+  decision.policy = call.policy;
+  add_decision(response, decision);
+}
+
 }  // namespace
 
-Result<bool> make_response(std::span<const DescriptorAnswer> answers, bool given_back,
+TokenBucket bucket_of(const rls::Override& limit) {
+  return {Rate{limit.requests_per_unit, length_of(limit.unit)}, limit.requests_per_unit};
+}
+
+Result<bool> make_response(std::span<const DescriptorAnswer> answers, const AnsweredCall& call,
                            rls::Response& response) {
   response.clear();
   for (const DescriptorAnswer& answer : answers) {
     if (answer.is_unavailable()) {
       return Error{ErrorCode::kUnavailable, "the rate limiter cannot decide now"};
     }
-    response.statuses.push_back(status_of(answer, given_back));
+    response.statuses.push_back(status_of(answer, call.given_back));
     if (response.statuses.back().code == Code::kOverLimit) {
       response.overall_code = Code::kOverLimit;
     }
   }
-  if (const engine::Decision* decision = most_telling(answers)) {
-    add_headers(response, *decision);
-    if (!decision->allowed) add_refusal(response, *decision);
-    add_metadata(response, *decision);
+  if (const DescriptorAnswer* telling = most_telling(answers)) {
+    telling->decided ? add_decision(response, telling->decision)
+                     : add_override(response, *telling, call);
   }
   return true;
 }

@@ -3,13 +3,14 @@
 // Statuses stand in the order of the descriptors. The headers and the body are those of one
 // descriptor: the one that is refused longest, else the one with the least share left.
 // duration_until_reset is in whole seconds, rounded up: refused, until the same call is admitted;
-// admitted, until the limit is as fresh.
+// admitted, until the limit is as fresh; where a charge was given back, 0 or nothing.
 //
 // THREADS: any; each has its own memory for headers.
 
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -50,10 +51,20 @@ struct DescriptorAnswer {
   }
 };
 
+// What counts for all descriptors of a call.
+struct AnsweredCall {
+  std::shared_ptr<const engine::CompiledPolicy> policy;
+  std::uint32_t instances = 1;
+  Instant now;
+  bool given_back = false;  // what admitted descriptors were charged
+};
+
+// The numbers that an override is counted by.
+TokenBucket bucket_of(const rls::Override& limit);
+
 // Fills `response`, whose views live as long as the answers, and until the next of this thread.
-// `given_back`: what admitted descriptors were charged has been given back.
 // ERRORS: kUnavailable where a limit could not be asked and says `on_error: deny`.
-Result<bool> make_response(std::span<const DescriptorAnswer> answers, bool given_back,
+Result<bool> make_response(std::span<const DescriptorAnswer> answers, const AnsweredCall& call,
                            rls::Response& response);
 
 }  // namespace weir::grpc

@@ -42,7 +42,7 @@ std::optional<std::string> read_attributes(const rls::Request& request,
     const auto attribute = attribute_of(entry, policy);
     if (!attribute || has(out, *attribute)) continue;
     if (const auto bad = out.add(*attribute, entry.value, policy)) {
-      return "descriptor entry " + std::string(entry.key) + " " + bad->message;
+      return "descriptor entry " + std::string(entry.key) + ": " + bad->message;
     }
   }
   return std::nullopt;
@@ -82,10 +82,6 @@ std::optional<std::uint64_t> cost_of(const rls::Request& request,
   if (descriptor.hits_addend) return descriptor.hits_addend;
   if (request.hits_addend > 0) return request.hits_addend;
   return std::nullopt;
-}
-
-TokenBucket bucket_of(const rls::Override& limit) {
-  return {Rate{limit.requests_per_unit, length_of(limit.unit)}, limit.requests_per_unit};
 }
 
 constexpr std::string_view kOverrideFamily = "~rls";
@@ -213,7 +209,8 @@ void RateLimiter::answered(Call& call) const {
   const bool over = std::any_of(answers.begin(), answers.end(),
                                 [](const DescriptorAnswer& a) { return a.is_refused(); });
   if (over && atomic) give_back(call);
-  const auto made = make_response(answers, over && atomic, call.response);
+  const auto made = make_response(
+      answers, {policy, engine_.instances(), clock_.now(), over && atomic}, call.response);
   made ? finish(&call, std::cref(call.response)) : finish(&call, made.error());
 }
 

@@ -274,8 +274,48 @@ TEST_F(GrpcSectionTest, AtomicChargesAllDescriptorsOrNone) {
       "limits: [{ name: one, key: [user], algorithm: fixed_window, limit: 1, window: 1m }]\n");
   const std::string both = request("d", {{{{"user", "a"}}}, {{{"user", "b"}}}});
   EXPECT_EQ(words(request("d", {{{{"user", "b"}}}})), "OK [OK 1/MINUTE one 0 60s]");
-  EXPECT_EQ(words(both), "OVER_LIMIT [OK 1/MINUTE one 1 60s] [OVER_LIMIT 1/MINUTE one 0 60s]");
+  EXPECT_EQ(words(both), "OVER_LIMIT [OK 1/MINUTE one 1 0s] [OVER_LIMIT 1/MINUTE one 0 60s]");
   EXPECT_EQ(words(request("d", {{{{"user", "a"}}}})), "OK [OK 1/MINUTE one 0 60s]");
+}
+
+TEST_F(GrpcSectionTest, AResetThatIsNotKnownAfterAGiveBackIsNotTold) {
+  start_with("atomic: true",
+             "limits: [{ name: no, match: { user: no }, algorithm: fixed_window, limit: 0, window: "
+             "1m }, { name: three, match: { user: yes }, algorithm: token_bucket, rate: 3/h, "
+             "burst: 3 }]\n");
+  const std::string both = request("d", {{{{"user", "yes"}}}, {{{"user", "no"}}}});
+  EXPECT_EQ(words(both), "OVER_LIMIT [OK 3/HOUR three 3 0s] [OVER_LIMIT 0/MINUTE no 0 0s]");
+  EXPECT_EQ(words(request("d", {{{{"user", "yes"}}}})), "OK [OK 3/HOUR three 2 1200s]");
+  EXPECT_EQ(words(both), "OVER_LIMIT [OK 3/HOUR three 2] [OVER_LIMIT 0/MINUTE no 0 0s]");
+  const std::string peek = request("d", {{{{"user", "yes"}}, {}, 0}, {{{"user", "no"}}}});
+  EXPECT_EQ(words(peek), "OVER_LIMIT [OK 3/HOUR three 2 1200s] [OVER_LIMIT 0/MINUTE no 0 0s]");
+}
+
+TEST_F(RateLimitServiceTest, ARefusalByADescriptorsOwnLimitCarriesHeadersAndBodyToo) {
+  start(kTwoAMinute);
+  const Asked own{{{"user", "u"}}, rls::Override{1, rls::Unit::kMinute}};
+  EXPECT_EQ(header_of(call(request("api", {own})).message(), "x-ratelimit-limit"), "1");
+  const std::string refused = call(request("api", {{{{"user", "u"}}}, own})).message();
+  EXPECT_EQ(in_words(refused), "OVER_LIMIT [OK 2/MINUTE api 1 60s] [OVER_LIMIT 1/MINUTE 0 60s]");
+  EXPECT_EQ(header_of(refused, "x-ratelimit-limit"), "1");
+  EXPECT_EQ(header_of(refused, "x-ratelimit-remaining"), "0");
+  EXPECT_EQ(header_of(refused, "x-ratelimit-reset"), "1700000100");
+  EXPECT_EQ(header_of(refused, "retry-after"), "60");
+  EXPECT_EQ(header_of(refused, "content-type"), "application/json");
+  EXPECT_NE(refused.find(R"("limit":"override","retry_after":60)"), std::string::npos);
+  const Asked large{{{"user", "u"}}, rls::Override{1, rls::Unit::kMinute}, 2};
+  const std::string never = call(request("api", {own, large})).message();
+  EXPECT_EQ(header_of(never, "retry-after"), "");
+  EXPECT_NE(never.find(R"("retry_after":null,"reason":"cost_exceeds_limit")"), std::string::npos);
+}
+
+TEST_F(RateLimitServiceTest, ABadEntryIsToldAsWhatItIs) {
+  start(kTwoAMinute);
+  EXPECT_EQ(call(request("api", {{{{"path", "/%zz"}}}})).text(),
+            "descriptor entry path: path holds a %25 without two hexadecimal digits after it; send "
+            "%2525 for a %25");
+  EXPECT_EQ(call(request("api", {{{{"ip", "1.2.3"}}}})).text(),
+            "descriptor entry ip: is no IP address");
 }
 
 TEST_F(RateLimitServiceTest, HealthAnswersForTheServerAndTheService) {
