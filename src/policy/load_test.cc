@@ -282,6 +282,21 @@ TEST(Load, DotsThatPartNoTomlKeyAreNotCounted) {
   }
 }
 
+TEST(Load, TellsAnEmptyItemOfAListAtItsLine) {
+  const auto place = [](const std::string& text) {
+    const std::string mistake = mistakes_of(text);
+    return mistake.substr(0, mistake.find(": limits is empty, wants a mapping of keys to values"));
+  };
+  EXPECT_EQ(place("limits:\n  -\n"), "p.yaml:2:3");
+  EXPECT_EQ(place("limits:\n  - ~\n"), "p.yaml:2:3");
+  EXPECT_EQ(place("limits:\n\n  - # one\n\n  # - two\nmode: shadow\n"), "p.yaml:3:3");
+  EXPECT_EQ(place("limits: [\n  ~]\n"), "p.yaml:2:3");
+  EXPECT_EQ(mistakes_of("limits:\n  -\n\n\n  -\n"),
+            "p.yaml:2:3: limits is empty, wants a mapping of keys to values\n"
+            "p.yaml:5:3: limits is empty, wants a mapping of keys to values\n");
+  EXPECT_TRUE(mistakes_of("limits:\n").starts_with("p.yaml:1:1: limits is empty"));
+}
+
 TEST(Load, ExpandsVariablesOnceAndOnlyInValues) {
   const Policy policy = load_yaml(R"(
 limits:

@@ -221,7 +221,7 @@ std::vector<Entry> read_items(Reader& reader, const Entry& entry, std::string_vi
     return out;
   }
   for (const NodePtr& item : entry.value->items) {
-    out.push_back({entry.key, item->kind == Node::Kind::kNull ? entry.at : item->at, item});
+    out.push_back({entry.key, item->at.line > 0 ? item->at : entry.at, item});
   }
   return out;
 }
