@@ -38,9 +38,12 @@ Result<Key> read_jwk(const json::object& jwk, const std::string& type) {
   return Key{"HS", secret, {}, {}};
 }
 
-// Keys of other types, and those for encryption, are somebody else's (RFC 7517 section 5).
+// Keys of other types, on other curves, and those for encryption, are somebody else's (RFC 7517
+// section 5).
 bool is_for_us(const json::object& jwk, const std::string& type) {
   const std::string use = text_of(jwk, "use");
+  const std::string curve = type == "EC" ? text_of(jwk, "crv") : "";
+  if (!curve.empty() && !is_known_curve(curve)) return false;
   return (type == "RSA" || type == "EC" || type == "oct") && (use.empty() || use == "sig");
 }
 

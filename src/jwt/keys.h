@@ -31,7 +31,7 @@ struct Key {
 bool fits(const Key& key, std::string_view algorithm);
 
 // ERRORS: kInvalid for text that holds no key or a weak one: an RSA key under 2048 bits, a private
-// key, a curve that no algorithm names; never a part of the text.
+// key, in PEM a curve that no algorithm names; never a part of the text.
 Result<std::vector<Key>> read_keys(std::string_view text);
 
 }  // namespace weir::jwt

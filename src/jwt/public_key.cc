@@ -8,6 +8,7 @@
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <optional>
@@ -161,6 +162,11 @@ Result<Key> make_rsa(std::string_view modulus, std::string_view exponent) {
     return bad("a key's numbers make no key");
   }
   return build("RSA", builder.get());
+}
+
+bool is_known_curve(std::string_view name) {
+  return std::any_of(kCurves.begin(), kCurves.end(),
+                     [name](const Curve& curve) { return curve.jwk == name; });
 }
 
 Result<Key> make_ec(std::string_view curve, std::string_view x, std::string_view y) {

@@ -317,6 +317,28 @@ TEST_F(VerifierTest, ReadsAKeySetsRsaAndEcKeysAsTheNumbersThatTheyAre) {
             "a coordinate of a key has the wrong size");
 }
 
+TEST_F(VerifierTest, LeavesOutAKeySetsKeysOnCurvesThatNoAlgorithmNames) {
+  const std::string other = R"({"kty":"EC","crv":"secp256k1","x":"AA","y":"AA"})";
+  std::string ours = R"({"kty":"oct","k":")";
+  append_base64url(ours, kSecret);
+  start("{\"keys\":[" + other + "," + ours + "\"}]}", {"HS256"});
+  EXPECT_EQ(user_of(make_token(kSecret, "HS256", R"({"sub":"ada"})")), "ada");
+  EXPECT_EQ(mistake_of("{\"keys\":[" + other + "]}", {"ES256"}),
+            "it is a key set without a key that signs");
+  EXPECT_EQ(mistake_of(R"({"keys":[{"kty":"EC","x":"AA","y":"AA"}]})", {"ES256"}),
+            "a key's curve is none of P-256, P-384 and P-521");
+}
+
+TEST_F(VerifierTest, AShortRsaKeyOfAKeySetIsRefusedAndNotLeftOut) {
+  std::string ours = R"({"kty":"oct","k":")";
+  append_base64url(ours, kSecret);
+  std::string modulus(128, '\xC1');
+  std::string short_key = R"({"kty":"RSA","e":"AQAB","n":")";
+  append_base64url(short_key, modulus);
+  EXPECT_EQ(mistake_of("{\"keys\":[" + ours + "\"}," + short_key + "\"}]}", {"HS256"}),
+            "an RSA key has 1024 bits, wants 2048 or more");
+}
+
 TEST(VerifiedTokens, HoldTwoGenerationsAndNotOneTokenMore) {
   VerifiedTokens tokens;
   const auto verified = std::make_shared<const Verified>();
