@@ -109,15 +109,13 @@ Result<std::unique_ptr<Listeners::Opened>> Listeners::open(const policy::Policy&
     }
     auto one = open_one(kind, *section);
     if (!one) return undo(kSections[i].name, one.error());
-    if (kind == Kind::kGateway) {
-      auto loaded = upstreams_.load_tls(*policy.gateway);
-      if (!loaded) return undo(kSections[i].name, loaded.error());
-    }
     opened->listeners.push_back(std::move(*one));
   }
   warn_of_unwanted_sockets();
-  if (auto loaded = load_certificates(policy); !loaded) return undo("tls", loaded.error());
-  for (const auto* all : {&open_, &opened->listeners}) {
+  const auto certificates = read_certificates(policy);
+  if (!certificates) return undo("tls", certificates.error());
+  // WHY what is open last: nothing can fail any more once it has another file.
+  for (const auto* all : {&opened->listeners, &open_}) {
     for (const auto& one : *all) {
       if (!one->gateway) continue;
       if (auto used = one->gateway->use_access_log(*policy.gateway); !used) {
@@ -125,6 +123,7 @@ Result<std::unique_ptr<Listeners::Opened>> Listeners::open(const policy::Policy&
       }
     }
   }
+  for (const auto& put_in_force : *certificates) put_in_force();
   return opened;
 }
 
@@ -203,18 +202,27 @@ Result<std::unique_ptr<net::Server>> Listeners::open_server(Kind kind,
 }
 
 Result<bool> Listeners::load_certificates(const policy::Policy& policy) {
+  const auto certificates = read_certificates(policy);
+  if (!certificates) return certificates.error();
+  for (const auto& put_in_force : *certificates) put_in_force();
+  return true;
+}
+
+Result<Listeners::Certificates> Listeners::read_certificates(const policy::Policy& policy) {
+  Certificates all;
   for (const auto& one : open_) {
     const auto* section = kSections[static_cast<std::size_t>(one->kind)].listener(policy);
-    if (section == nullptr) continue;
-    if (section->tls && one->listening().has_tls()) {
-      auto done = one->listening().reload_tls(tls_files(*section->tls));
-      if (!done) return done.error();
-    }
-    if (one->gateway) {
-      if (auto done = upstreams_.load_tls(*policy.gateway); !done) return done.error();
-    }
+    if (section == nullptr || !section->tls || !one->listening().has_tls()) continue;
+    auto read = one->listening().prepare_tls(tls_files(*section->tls));
+    if (!read) return read.error();
+    all.push_back(std::move(*read));
   }
-  return true;
+  if (policy.gateway) {
+    auto read = upstreams_.prepare_tls(*policy.gateway);
+    if (!read) return read.error();
+    all.push_back(std::move(*read));
+  }
+  return all;
 }
 
 void Listeners::reopen_logs() {

@@ -10,6 +10,7 @@
 
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -61,8 +62,9 @@ class Listeners {
 
   // Sockets that listen already, for the next open(), which says which of them nobody wants.
   void inherit(net::InheritedSockets sockets) { inherited_ = std::move(sockets); }
-  // ERRORS: what a listener's address or certificates refuse, by name; then nothing is open that
-  // was not before.
+  // The certificates of what is open are those of this policy from here on.
+  // ERRORS: what a listener's address, certificates or access log refuse, by name; then nothing is
+  // open that was not before, and what is open is as it was.
   Result<std::unique_ptr<Opened>> open(const policy::Policy& policy);
   // Serves by them, and ends those whose place they take.
   void take(std::unique_ptr<Opened> opened, const policy::Policy& policy);
@@ -71,7 +73,7 @@ class Listeners {
   std::vector<std::pair<std::string, std::size_t>> connections() const;
 
   // Reads the certificates again that the policy names for what is open.
-  // ERRORS: kInvalid, naming the file; what was in force there stays.
+  // ERRORS: kInvalid, naming the file; what was in force stays, everywhere.
   Result<bool> load_certificates(const policy::Policy& policy);
 
   // Opens log files again, for whoever has moved them away.
@@ -90,6 +92,10 @@ class Listeners {
  private:
   enum class Kind : std::uint8_t;
 
+  // What puts the certificates that were read in force.
+  using Certificates = std::vector<std::function<void()>>;
+
+  Result<Certificates> read_certificates(const policy::Policy& policy);
   Result<std::unique_ptr<Listener>> open_one(Kind kind, const policy::Listener& section);
   Result<std::unique_ptr<net::Server>> open_server(Kind kind, net::ListenOptions options);
   net::ListenOptions options_of(Kind kind, const policy::Listener& section);

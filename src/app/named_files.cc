@@ -34,7 +34,7 @@ std::vector<std::string> check_tls_files(const policy::Policy& policy) {
   if (const auto read = check_store_files(policy.store); !read) note("store", read.error());
   check_listener("gateway", policy.gateway);
   if (policy.gateway) {
-    const auto read = gateway::UpstreamTls().load(*policy.gateway);
+    const auto read = gateway::UpstreamTls().prepare(*policy.gateway);
     if (!read) note("gateway", read.error());
   }
   check_listener("api", policy.api);

@@ -124,8 +124,8 @@ void Server::set_up_counters() {
                                counter("flood")};
 }
 
-Result<bool> Server::reload_tls(const TlsServerFiles& files) {
-  return tls_->reload(files);
+Result<std::function<void()>> Server::prepare_tls(const TlsServerFiles& files) {
+  return tls_->prepare(files);
 }
 
 std::vector<FileDescriptor> Server::share_sockets() const {

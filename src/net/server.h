@@ -71,9 +71,9 @@ class Server {
   // then runs `done`, once, on one of the loops. The first call counts.
   void drain(Duration within, std::function<void()> done);
 
-  // The files of TLS have changed, or their names have. Takes effect for the next connection.
-  // REQUIRES: it was opened with TLS. ERRORS: what was in force stays.
-  Result<bool> reload_tls(const TlsServerFiles& files);
+  // The files of TLS have changed, or their names have. What it gives puts them in force, for the
+  // next connection. REQUIRES: it was opened with TLS.
+  Result<std::function<void()>> prepare_tls(const TlsServerFiles& files);
   bool has_tls() const { return tls_ != nullptr; }
 
   // Copies of the listening sockets, for a process that is to take over.

@@ -76,7 +76,9 @@ struct TlsServer::Contexts {
 Result<std::unique_ptr<TlsServer>> TlsServer::make(const TlsServerFiles& files,
                                                    std::string protocol) {
   std::unique_ptr<TlsServer> server(new TlsServer(std::move(protocol)));
-  if (auto read = server->reload(files); !read) return read.error();
+  const auto use = server->prepare(files);
+  if (!use) return use.error();
+  (*use)();
   return server;
 }
 
@@ -106,12 +108,13 @@ Result<std::shared_ptr<TlsServer::Contexts>> TlsServer::read(const TlsServerFile
   return contexts;
 }
 
-Result<bool> TlsServer::reload(const TlsServerFiles& files) {
+Result<std::function<void()>> TlsServer::prepare(const TlsServerFiles& files) {
   auto contexts = read(files);
   if (!contexts) return contexts.error();
-  const std::lock_guard lock(mutex_);
-  contexts_ = std::move(*contexts);
-  return true;
+  return std::function<void()>([this, next = std::move(*contexts)] {
+    const std::lock_guard lock(mutex_);
+    contexts_ = next;
+  });
 }
 
 std::shared_ptr<const TlsServer::Contexts> TlsServer::current() const {

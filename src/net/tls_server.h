@@ -1,13 +1,14 @@
 // TlsServer: what a listener needs to speak TLS: certificates, one of which a client chooses by the
 // host that it names (SNI), and whom clients must be signed by.
 //
-// reload() takes effect for the next connection; those that are open keep what they began with.
-// Sessions are resumed by tickets, whose keys live as long as the certificates.
+// What prepare() gives takes effect for the next connection; those that are open keep what they
+// began with. Sessions are resumed by tickets, whose keys live as long as the certificates.
 //
 // THREADS: any.
 
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -40,8 +41,8 @@ class TlsServer {
   // ERRORS: kInvalid, naming the file and the reason. REQUIRES: at least one certificate.
   static Result<std::unique_ptr<TlsServer>> make(const TlsServerFiles& files, std::string protocol);
 
-  // Reads the files again. On an error what was in force stays.
-  Result<bool> reload(const TlsServerFiles& files);
+  // Reads the files again; what it gives puts them in force.
+  Result<std::function<void()>> prepare(const TlsServerFiles& files);
 
   // TLS for one accepted connection, or null when memory is short.
   std::unique_ptr<TlsSession> accept(int fd) const;

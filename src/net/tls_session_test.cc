@@ -145,10 +145,10 @@ TEST_F(TlsSessionTest, AClientThatSaysNoEndHasEndedAllTheSame) {
 }
 
 TEST_F(TlsSessionTest, FilesThatCannotBeUsedAreNamedAndWhatWasInForceStays) {
-  const auto none = server_tls_->reload({{{path("none"), path("key")}}, ""});
+  const auto none = server_tls_->prepare({{{path("none"), path("key")}}, ""});
   ASSERT_FALSE(none);
   EXPECT_NE(none.error().message.find("cannot use " + path("none")), std::string::npos);
-  const auto swapped = server_tls_->reload({{{path("key"), path("key")}}, ""});
+  const auto swapped = server_tls_->prepare({{{path("key"), path("key")}}, ""});
   EXPECT_FALSE(swapped);
   EXPECT_NE(server_tls_->accept(server_.fd()), nullptr);
 }

@@ -267,6 +267,25 @@ admin: {{ listen: 127.0.0.1:{admin}, {self.mtls} }}
             self.refused(port)
             self.refused(port, client=stranger)
 
+    def test_a_policy_that_is_refused_leaves_every_listener_as_strict_as_it_was(self):
+        api, admin = free_port(), free_port()
+
+        def policy(api_tls, admin_tls, log):
+            return (f"gateway: {{ listen: 127.0.0.1:{self.port}, upstream: http://127.0.0.1:1, "
+                    f"access_log: {{ file: {log} }} }}\n"
+                    f"api: {{ listen: 127.0.0.1:{api}, {api_tls} }}\n"
+                    f"admin: {{ listen: 127.0.0.1:{admin}, {admin_tls} }}\n{LIMITS}")
+        log, empty = self.folder / "log", self.write("empty.pem", "")
+        process = self.serve(policy(self.mtls, self.tls, log))
+        for admin_tls, file, why in ((f"tls: {{ cert: {empty}, key: {self.key} }}", log, "tls: cannot use"),
+                                     (self.tls, self.folder / "none" / "log", "access_log: ")):
+            at = len(process.lines)
+            self.write("weir.yaml", policy(self.tls, admin_tls, file))
+            process.wait_for("stays in force", after=at)
+            self.assertIn(why, process.output)
+            self.refused(api)
+            self.assertEqual(self.https("/v1/none", api, client=self.client).status, 404)
+
     def test_they_stand_in_for_a_token_in_the_warnings(self):
         for tls, warned in ((self.tls, True), (self.mtls, False)):
             path = self.write("w.yaml", "limits: []\n" + "".join(

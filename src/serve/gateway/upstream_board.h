@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -28,9 +29,11 @@ class UpstreamBoard {
   // it is destroyed.
   UpstreamBoard(net::Loops& loops, metrics::Registry& registry);
 
-  // Reads what the policy names of TLS towards upstreams; before it is put in force, or when a file
-  // has changed. ERRORS: kInvalid, naming the file; what was in force stays.
-  Result<bool> load_tls(const policy::Gateway& settings) { return tls_.load(settings); }
+  // Reads what the policy names of TLS towards upstreams, when a file has changed too; what it
+  // gives puts that in force, before the policy is. ERRORS: kInvalid, naming the file.
+  Result<std::function<void()>> prepare_tls(const policy::Gateway& settings) {
+    return tls_.prepare(settings);
+  }
   const UpstreamTls& tls() const { return tls_; }
 
   // The state of this server in such a group.

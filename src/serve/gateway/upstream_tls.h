@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <mutex>
 
@@ -17,20 +18,21 @@ namespace weir::gateway {
 
 class UpstreamTls {
  public:
-  // Reads what the policy names; nothing where no upstream speaks TLS.
-  // ERRORS: kInvalid, naming the file; what was in force stays.
-  Result<bool> load(const policy::Gateway& gateway) {
-    if (!wanted(gateway)) return true;
+  // Reads what the policy names; what it gives puts that in force. Nothing where no upstream speaks
+  // TLS. ERRORS: kInvalid, naming the file.
+  Result<std::function<void()>> prepare(const policy::Gateway& gateway) {
+    if (!wanted(gateway)) return std::function<void()>([] {});
     const policy::ClientTls& files = gateway.upstream_tls;
     auto made =
         net::TlsClient::make({files.ca, files.cert, files.key, files.server_name}, "http/1.1");
     if (!made) return made.error();
-    const std::lock_guard lock(mutex_);
-    client_ = std::move(*made);
-    return true;
+    return std::function<void()>([this, next = std::move(*made)] {
+      const std::lock_guard lock(mutex_);
+      client_ = next;
+    });
   }
 
-  // REQUIRES: load() has succeeded with an upstream that speaks TLS.
+  // REQUIRES: one that speaks TLS was prepared and put in force.
   std::shared_ptr<const net::TlsClient> current() const {
     const std::lock_guard lock(mutex_);
     return client_;
