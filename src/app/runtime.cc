@@ -76,10 +76,14 @@ Result<std::unique_ptr<Runtime>> Runtime::open(policy::Policy policy, const Serv
   return runtime;
 }
 
-// A policy whose numbers the store can hold.
-Result<std::shared_ptr<const engine::CompiledPolicy>> Runtime::prepare(policy::Policy policy) {
+Result<Runtime::Compiled> Runtime::prepare(policy::Policy policy) {
   const Result<bool> attached = attach_tokens(policy, &registry_);
   if (!attached) return attached.error();
+  return compile(std::move(policy));
+}
+
+// A policy whose numbers the store can hold.
+Result<Runtime::Compiled> Runtime::compile(policy::Policy policy) const {
   auto compiled = engine_->prepare(std::move(policy));
   if (!compiled) return compiled.error();
   const Result<bool> held = check_store(**compiled);
@@ -236,18 +240,32 @@ Result<bool> Runtime::install(policy::Policy policy) {
   if (!same_store(before->policy().store, next.store)) {
     log::warning("reload: store has changed; that takes effect at the next start");
   }
-  for (const std::string& limit : limits_that_start_afresh(before->policy(), next)) {
+  put_in_force(before->policy(), *prepared);
+  listeners_->take(std::move(*opened), next);
+  return true;
+}
+
+Result<bool> Runtime::change(policy::Policy policy) {
+  const auto before = engine_->current();
+  keep_open_listeners(before->policy(), policy);
+  policy.identity.tokens = before->policy().identity.tokens;
+  const auto compiled = compile(std::move(policy));
+  if (!compiled) return compiled.error();
+  put_in_force(before->policy(), *compiled);
+  return true;
+}
+
+void Runtime::put_in_force(const policy::Policy& before, const Compiled& next) {
+  for (const std::string& limit : limits_that_start_afresh(before, next->policy())) {
     log::info("reload: limit " + limit +
               " counts afresh, since its algorithm or window has changed");
   }
-  set_log(next.log);
-  engine_->install(*prepared);
+  set_log(next->policy().log);
+  engine_->install(next);
   // Loops that rest would keep the policy before until their next request.
   for (std::size_t i = 0; i < loops_.size(); ++i) {
     loops_.at(i).post([engine = engine_.get()] { engine->current(); });
   }
-  listeners_->take(std::move(*opened), next);
-  return true;
 }
 
 admin::Readiness Runtime::readiness() const {

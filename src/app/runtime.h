@@ -57,6 +57,10 @@ class Runtime {
   // new listener's address refuse; then nothing has changed.
   Result<bool> install(policy::Policy policy);
 
+  // The same for one that has the listeners, certificates and keys of the one in force: reads no
+  // file again, so that none that cannot be used just now is in the way.
+  Result<bool> change(policy::Policy policy);
+
   // Reads the certificates again that the policy in force names, and logs what came of it.
   void reload_certificates();
 
@@ -72,7 +76,10 @@ class Runtime {
   Runtime(const ServeOptions& options, admin::Control& control);
 
   Result<bool> make_clock(const ServeOptions& options);
-  Result<std::shared_ptr<const engine::CompiledPolicy>> prepare(policy::Policy policy);
+  using Compiled = std::shared_ptr<const engine::CompiledPolicy>;
+  Result<Compiled> prepare(policy::Policy policy);
+  Result<Compiled> compile(policy::Policy policy) const;
+  void put_in_force(const policy::Policy& before, const Compiled& next);
   std::string connect_store(const policy::Store& settings);
   Result<net::InheritedSockets> find_inherited(const std::string& take_over);
   Result<bool> open_listeners(net::InheritedSockets inherited);

@@ -72,14 +72,20 @@ int serve(Runtime& runtime, LivePolicy& live, net::Loop& control) {
     if (*bans) (*bans)->follow(current->policy());
   };
   follow_bans();
-  live.start({runtime.clock(), runtime.registry(), runtime.engine(), [&](policy::Policy policy) {
-                Result<bool> installed = runtime.install(std::move(policy));
-                if (installed) {
-                  watch_certificates();
-                  follow_bans();
-                }
-                return installed;
-              }});
+  const auto install = [&](policy::Policy policy) {
+    Result<bool> installed = runtime.install(std::move(policy));
+    if (installed) {
+      watch_certificates();
+      follow_bans();
+    }
+    return installed;
+  };
+  const auto change = [&](policy::Policy policy) {
+    Result<bool> changed = runtime.change(std::move(policy));
+    if (changed) follow_bans();
+    return changed;
+  };
+  live.start({runtime.clock(), runtime.registry(), runtime.engine(), install, change});
   watch_certificates();
   runtime.start();
   if (const auto offered = runtime.offer_hand_over(signals::stop); !offered) {

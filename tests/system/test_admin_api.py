@@ -6,6 +6,7 @@ import subprocess
 import threading
 
 import harness
+from certificates import Authority
 from live import LiveTest
 
 BUCKET = ("[{ name: b, key: [user], algorithm: token_bucket, rate: 1/h, burst: 5,"
@@ -51,6 +52,29 @@ class AdminApi(LiveTest):
         clock.set(10 ** 18 + 3600 * 10 ** 9 + 1)
         harness.until(lambda: self.check("user/42", cost=0)["quota"] == 5, "the override expires")
         self.assertEqual(self.check("vip", cost=0)["quota"], 50)
+
+    def test_a_certificate_and_keys_that_cannot_be_used_hold_up_no_change(self):
+        cert, key = Authority(self.folder).sign("server")
+        keys = self.write("secret", "a secret of more than thirty-two bytes")
+        more = (f"resp: {{ listen: 127.0.0.1:{harness.free_port()}, "
+                f"tls: {{ cert: {cert}, key: {key} }} }}\n"
+                f"identity: {{ jwt: {{ keys: {keys}, algorithms: [HS256] }} }}\n")
+        clock_path = self.folder / "clock"
+        weir = self.serve(self.policy(BUCKET, more=more), "--test-clock", clock_path)
+        clock = harness.TestClock(clock_path)
+        self.addCleanup(clock.close)
+        clock.set(10 ** 18)
+        self.changed("PUT", "/v1/limits/b/overrides/u", {"burst": 1000, "expires": "1h"})
+        self.assertEqual(self.check("u", cost=0)["quota"], 1000)
+        cert.write_text("")
+        keys.write_text("short")
+        weir.wait_for("the certificates have changed and are not used")
+        weir.wait_for("stays in force")
+        self.changed("POST", "/v1/bans", {"match": {"user": "mallory"}})
+        self.assertEqual(self.check("mallory")["reason"], "banned")
+        clock.set(10 ** 18 + 3600 * 10 ** 9 + 1)
+        harness.until(lambda: self.check("u", cost=0)["quota"] == 5, "the override expires")
+        self.assertIn("the last reload was refused", self.status()["reasons"][0])
 
     def test_what_is_wrong_is_refused_and_changes_nothing(self):
         self.serve(self.policy(BUCKET))

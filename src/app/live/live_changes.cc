@@ -124,7 +124,7 @@ std::optional<overlay::Entry> LivePolicy::exchange_entry(
 
 // Where they cannot be held together, each that cannot be held with those before it is refused.
 void LivePolicy::put_in_force(std::vector<Waiting> changes) {
-  const Result<bool> installed = install_whole(base_, entries_);
+  const Result<bool> installed = install_whole(entries_);
   if (installed) {
     for (const Waiting& one : changes) tell_in_force(one);
     return arm_expiry();

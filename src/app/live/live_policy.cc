@@ -164,7 +164,7 @@ void LivePolicy::take(Result<policy::PolicyText> text, const std::string& cause,
   if (!installed) return refuse({installed.error().message}, cause, done);
   base_ = std::move(base);
   watch_named();
-  refused_.clear();
+  forget_refusal();
   if (last_good_) last_good_->write(copy);
   count("ok");
   const std::string what = source_->name() + " is in force, generation " +
@@ -178,10 +178,10 @@ void LivePolicy::take(Result<policy::PolicyText> text, const std::string& cause,
 Result<bool> LivePolicy::install(const Base& base, const overlay::Entries& entries, bool news) {
   const std::int64_t now_ns = services_->clock.now().wall_ns;
   overlay::Applied applied = overlay::apply(base.policy, *base.tree, entries, now_ns);
-  Result<bool> installed = services_->install(applied.policy);
+  Result<bool> installed = put(base, applied.policy);
   if (!installed && applied.in_force > 0) {
     const std::string reason = installed.error().message;
-    installed = services_->install(base.policy);
+    installed = put(base, base.policy);
     applied = {base.policy, {"all changes: " + reason}, 0};
   }
   if (!installed) return installed;
@@ -190,12 +190,17 @@ Result<bool> LivePolicy::install(const Base& base, const overlay::Entries& entri
 }
 
 // The same for changes of ours, which can be refused: all of them, or nothing.
-Result<bool> LivePolicy::install_whole(const Base& base, const overlay::Entries& entries) {
+Result<bool> LivePolicy::install_whole(const overlay::Entries& entries) {
   const std::int64_t now_ns = services_->clock.now().wall_ns;
-  overlay::Applied applied = overlay::apply(base.policy, *base.tree, entries, now_ns);
-  Result<bool> installed = services_->install(applied.policy);
-  if (installed) now_in_force(base.hash, std::move(applied), /*news=*/true);
+  overlay::Applied applied = overlay::apply(base_.policy, *base_.tree, entries, now_ns);
+  Result<bool> installed = put(base_, applied.policy);
+  if (installed) now_in_force(base_.hash, std::move(applied), /*news=*/true);
   return installed;
+}
+
+Result<bool> LivePolicy::put(const Base& base, policy::Policy policy) {
+  const bool same = &base == &base_;
+  return same ? services_->change(std::move(policy)) : services_->install(std::move(policy));
 }
 
 void LivePolicy::now_in_force(const std::string& hash, overlay::Applied applied, bool news) {
@@ -205,8 +210,13 @@ void LivePolicy::now_in_force(const std::string& hash, overlay::Applied applied,
   status_.hash = hash;
   status_.changes = applied.in_force;
   if (services_) status_.loaded_at_ns = services_->clock.now().wall_ns;
-  status_.reasons.clear();
   set_aside_ = std::move(applied.set_aside);
+}
+
+void LivePolicy::forget_refusal() {
+  refused_.clear();
+  std::lock_guard lock(mutex_);
+  status_.reasons.clear();
 }
 
 void LivePolicy::set_trouble(std::string trouble) {

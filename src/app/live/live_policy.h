@@ -38,6 +38,9 @@ class LivePolicy final : public admin::Control {
     const engine::Engine& engine;  // where the policy in force is
     // Checks a policy and puts it in force, or changes nothing. ERRORS: what it refuses.
     std::function<Result<bool>(policy::Policy policy)> install;
+    // The same for one that differs from the one in force by entries of the overlay alone; no file
+    // that it names is read again.
+    std::function<Result<bool>(policy::Policy policy)> change;
   };
 
   // `source` null: the policy came from the command line and cannot be read again. `last_good`: the
@@ -90,9 +93,11 @@ class LivePolicy final : public admin::Control {
   void take(Result<policy::PolicyText> text, const std::string& cause, bool watched,
             const Done& done);
   Result<bool> install(const Base& base, const overlay::Entries& entries, bool news);
-  Result<bool> install_whole(const Base& base, const overlay::Entries& entries);
+  Result<bool> install_whole(const overlay::Entries& entries);
+  Result<bool> put(const Base& base, policy::Policy policy);
   void now_in_force(const std::string& hash, overlay::Applied applied, bool news);
   void refuse(std::vector<std::string> reasons, const std::string& cause, const Done& done);
+  void forget_refusal();
   void set_trouble(std::string trouble);
   void count(std::string_view result);
   void watch_named();
