@@ -160,16 +160,6 @@ void set_fields(Entries& limit, const json::object& fields, std::vector<std::str
   }
 }
 
-// The values as they are counted; as they are where they are none.
-std::vector<std::string> canonical(std::vector<std::string> values, const Limit& limit,
-                                   const Identity& identity) {
-  if (values.size() != limit.key.size()) return values;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (auto value = override_value(limit.key[i], values[i], identity)) values[i] = *value;
-  }
-  return values;
-}
-
 std::vector<std::string> key_of(const Node& entry) {
   std::vector<std::string> values;
   const Entry* key = entry.find("key");
@@ -214,11 +204,11 @@ void set_overrides(Entries& limit, const LimitChange& change, const Limit& writt
   list->kind = Node::Kind::kSequence;
   std::vector<std::vector<std::string>> changed;
   for (const OverrideChange& one : change.overrides) {
-    changed.push_back(canonical(one.key, written, identity));
+    changed.push_back(canonical_key(one.key, written, identity));
   }
   std::sort(changed.begin(), changed.end());
   for (const NodePtr& item : had == nullptr ? std::vector<NodePtr>{} : had->value->items) {
-    const auto key = canonical(key_of(*item), written, identity);
+    const auto key = canonical_key(key_of(*item), written, identity);
     if (!std::binary_search(changed.begin(), changed.end(), key)) list->items.push_back(item);
   }
   for (const OverrideChange& one : change.overrides) {
@@ -232,6 +222,15 @@ void take_messages(Diagnostics& found, std::vector<std::string>& out) {
 }
 
 }  // namespace
+
+std::vector<std::string> canonical_key(std::vector<std::string> key, const Limit& limit,
+                                       const Identity& identity) {
+  if (key.size() != limit.key.size()) return key;
+  for (std::size_t i = 0; i < key.size(); ++i) {
+    if (auto value = override_value(limit.key[i], key[i], identity)) key[i] = *value;
+  }
+  return key;
+}
 
 ChangedLimit change_limit(const Policy& policy, const Node& tree, std::size_t place,
                           const LimitChange& change) {

@@ -28,6 +28,10 @@ struct LimitChange {
   std::vector<OverrideChange> overrides;
 };
 
+// The key of an override as it is counted; as it is where it can be none of this limit.
+std::vector<std::string> canonical_key(std::vector<std::string> key, const Limit& limit,
+                                       const Identity& identity);
+
 struct ChangedLimit {
   std::optional<Limit> limit;         // exactly when there are no mistakes
   std::vector<std::string> mistakes;  // what is wrong, what is allowed

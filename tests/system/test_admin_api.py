@@ -53,6 +53,23 @@ class AdminApi(LiveTest):
         harness.until(lambda: self.check("user/42", cost=0)["quota"] == 5, "the override expires")
         self.assertEqual(self.check("vip", cost=0)["quota"], 50)
 
+    def test_a_key_is_changed_and_changed_back_under_any_of_its_spellings(self):
+        self.serve(self.policy("[{ name: per_ip, key: [ip], algorithm: token_bucket, rate: 1/h, burst: 2 }]"))
+
+        def quota(ip):
+            body = json.dumps({"attributes": {"ip": ip}, "cost": 0})
+            return json.loads(self.call(self.api, "POST", "/v1/check", body).text)["quota"]
+        path = "/v1/limits/per_ip/overrides/"
+        self.changed("PUT", path + "2001:db8::1", {"burst": 50})
+        self.assertEqual(self.changed("PUT", path + "2001:DB8::2", {"burst": 60})["changes"], 1)
+        self.assertEqual(self.changed("PUT", path + "203.0.113.7%2F32", {"burst": 70})["changes"], 2)
+        self.assertEqual([quota(ip) for ip in ("2001:db8::3", "203.0.113.7", "203.0.113.8")],
+                         [60, 70, 2])
+        self.assertEqual([one["target"][2] for one in self.control("GET", "/v1/changes")[1]["changes"]],
+                         ["2001:db8::", "203.0.113.7"])
+        self.assertEqual(self.changed("DELETE", path + "2001:db8::9")["changes"], 1)
+        self.assertEqual(quota("2001:db8::3"), 2)
+
     def test_a_certificate_and_keys_that_cannot_be_used_hold_up_no_change(self):
         cert, key = Authority(self.folder).sign("server")
         keys = self.write("secret", "a secret of more than thirty-two bytes")

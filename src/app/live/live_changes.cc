@@ -58,6 +58,7 @@ void LivePolicy::obey(admin::Change change, const Done& done) {
     return done(admin::Outcome::refusal(
         409, "the policy came from the command line: write it to a file to change it"));
   }
+  change.target = overlay::target(base_.policy, entries_, change.target);
   change.verb == Verb::kSet ? set(change, done) : remove(change, done);
 }
 

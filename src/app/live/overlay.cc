@@ -13,16 +13,22 @@ namespace {
 
 namespace json = boost::json;
 
+using Named = std::pair<const Name*, const Entry*>;
+
+std::vector<std::string> key_of(const Name& override_name) {
+  return {override_name.begin() + 2, override_name.end()};
+}
+
 // All that one limit's entries change.
 struct LimitEntries {
   const Entry* fields = nullptr;
-  std::vector<std::pair<const Name*, const Entry*>> overrides;
+  std::vector<Named> overrides;
 
   policy::LimitChange change() const {
     policy::LimitChange out;
     if (fields != nullptr) out.fields = fields->set;
     for (const auto& [name, entry] : overrides) {
-      out.overrides.push_back({Name(name->begin() + 2, name->end()), entry->set});
+      out.overrides.push_back({key_of(*name), entry->set});
     }
     return out;
   }
@@ -49,7 +55,25 @@ std::string not_fitting(const Name& name, const std::vector<std::string>& mistak
          (quotes ? "it does not fit the policy in force" : joined(mistakes));
 }
 
-// Those of them that fit by themselves, where not all do together.
+// Of those that are for one key the newest: they are kept under several spellings of it.
+std::vector<Named> newest_of_each_key(const policy::Policy& base, std::size_t place,
+                                      const std::vector<Named>& overrides,
+                                      std::vector<std::string>& set_aside) {
+  std::map<std::vector<std::string>, Named> by_key;
+  for (Named one : overrides) {
+    auto key = policy::canonical_key(key_of(*one.first), base.limits[place], base.identity);
+    const auto [held, first] = by_key.try_emplace(std::move(key), one);
+    if (first) continue;
+    if (one.second->at_ns > held->second.second->at_ns) std::swap(one, held->second);
+    set_aside.push_back(
+        not_fitting(*one.first, {"a newer change is for the same key"}, base.metrics.keys));
+  }
+  std::vector<Named> newest;
+  for (const auto& [key, one] : by_key) newest.push_back(one);
+  return newest;
+}
+
+// Those of them that fit by themselves, and are not for one key, where not all do together.
 LimitEntries keep_fitting(const policy::Policy& base, const policy::Node& tree, std::size_t place,
                           const LimitEntries& all, std::vector<std::string>& set_aside) {
   LimitEntries kept;
@@ -71,7 +95,13 @@ LimitEntries keep_fitting(const policy::Policy& base, const policy::Node& tree, 
     with.overrides = {one};
     if (fits(with, *one.first)) kept.overrides.push_back(one);
   }
+  kept.overrides = newest_of_each_key(base, place, kept.overrides, set_aside);
   return kept;
+}
+
+auto find_limit(const policy::Policy& base, const std::string& name) {
+  return std::find_if(base.limits.begin(), base.limits.end(),
+                      [&](const policy::Limit& one) { return one.name == name; });
 }
 
 void apply_limit(const policy::Policy& base, const policy::Node& tree, std::size_t place,
@@ -135,6 +165,17 @@ Applied apply(const policy::Policy& base, const policy::Node& tree, const Entrie
   return out;
 }
 
+Name target(const policy::Policy& base, const Entries& entries, const Name& name) {
+  if (name[0] != "override" || entries.contains(name)) return name;
+  const auto limit = find_limit(base, name[1]);
+  if (limit == base.limits.end()) return name;
+  Name counted{name[0], name[1]};
+  for (std::string& value : policy::canonical_key(key_of(name), *limit, base.identity)) {
+    counted.push_back(std::move(value));
+  }
+  return counted;
+}
+
 Result<std::vector<std::string>> check(const policy::Policy& base, const policy::Node& tree,
                                        const Entries& others, const Name& name,
                                        const Entry& entry) {
@@ -147,8 +188,7 @@ Result<std::vector<std::string>> check(const policy::Policy& base, const policy:
     policy::read_meant(base, entry.set, mistakes);
     return mistakes;
   }
-  const auto limit = std::find_if(base.limits.begin(), base.limits.end(),
-                                  [&](const policy::Limit& one) { return one.name == name[1]; });
+  const auto limit = find_limit(base, name[1]);
   if (limit == base.limits.end()) {
     return Error{ErrorCode::kNotFound, "there is no limit " + name[1] + " in the policy"};
   }

@@ -52,6 +52,10 @@ struct Applied {
 Applied apply(const policy::Policy& base, const policy::Node& tree, const Entries& entries,
               std::int64_t now_ns);
 
+// Under what name a change is kept. A key of an override has many spellings (2001:db8::1, and what
+// else is in its block): it is named as it is counted, or as an entry has it already.
+Name target(const policy::Policy& base, const Entries& entries, const Name& name);
+
 // What is wrong with one entry; empty where it fits. ERRORS: kNotFound: there is no such limit.
 Result<std::vector<std::string>> check(const policy::Policy& base, const policy::Node& tree,
                                        const Entries& others, const Name& name, const Entry& entry);

@@ -60,6 +60,40 @@ TEST_F(Overlay, SetsAsideWhatDoesNotFitAndKeepsTheRest) {
   EXPECT_EQ(applied.set_aside.size(), 3u);
 }
 
+TEST_F(Overlay, OfTwoEntriesForOneKeyTheNewerHoldsAndTheRestIsKept) {
+  Entries entries{{{"limit", "b"}, entry(R"({"limit":9})")},
+                  {{"override", "b", "2001:db8::1"}, entry(R"({"limit":50})")},
+                  {{"override", "b", "2001:db8::2"}, entry(R"({"limit":60})")},
+                  {{"override", "b", "192.0.2.1"}, entry(R"({"limit":70})")}};
+  for (const bool first : {true, false}) {
+    entries.at({"override", "b", "2001:db8::1"}).at_ns = first ? 9 : 1;
+    entries.at({"override", "b", "2001:db8::2"}).at_ns = first ? 1 : 9;
+    const Applied applied = apply_all(entries);
+    EXPECT_EQ(std::get<FixedWindow>(applied.policy.limits[1].numbers.front()).limit, 9u);
+    ASSERT_EQ(applied.policy.limits[1].overrides.size(), 2u);
+    const policy::Override& held = applied.policy.limits[1].overrides[1];
+    EXPECT_EQ(std::get<FixedWindow>(held.numbers.front()).limit, first ? 50u : 60u);
+    EXPECT_EQ(applied.in_force, 3u);
+    const std::string older = first ? "2001:db8::2" : "2001:db8::1";
+    EXPECT_EQ(applied.set_aside, std::vector<std::string>{to_text({"override", "b", older}) +
+                                                          ": a newer change is for the same key"});
+  }
+}
+
+TEST_F(Overlay, AnOverrideIsNamedAsItsKeyIsCountedUnlessItIsKeptAsWritten) {
+  const Entries entries{{{"override", "b", "2001:db8::7"}, entry(R"({"limit":50})")}};
+  const auto found = [&](const Name& name) { return target(*loaded_.policy, entries, name); };
+  for (const char* key : {"2001:db8::2", "2001:db8::/64", "2001:DB8::1"}) {
+    EXPECT_EQ(found({"override", "b", key}), (Name{"override", "b", "2001:db8::"})) << key;
+  }
+  EXPECT_EQ(found({"override", "b", "192.0.2.1/32"}), (Name{"override", "b", "192.0.2.1"}));
+  for (const Name& name :
+       {Name{"override", "b", "2001:db8::7"}, Name{"override", "b", "nobody"},
+        Name{"override", "c", "192.0.2.1/32"}, Name{"limit", "b"}, Name{"policy"}}) {
+    EXPECT_EQ(found(name), name);
+  }
+}
+
 TEST_F(Overlay, ChecksOneEntryBesideThoseOfItsLimit) {
   const Entries others{{{"limit", "b"}, entry(R"({"algorithm":"sliding_log"})")}};
   const auto check_one = [&](const Name& name, std::string_view set) {
