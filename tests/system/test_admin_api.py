@@ -271,6 +271,16 @@ class AdminApi(LiveTest):
         self.assertEqual(self.check("mallory")["reason"], "banned")
         self.assertEqual(len(self.control("GET", "/v1/changes")[1]["changes"]), 3)
 
+    def test_what_expired_while_weir_was_away_is_not_in_force_again(self):
+        entries = {'["limit","b"]': {"set": {"burst": 50}, "until_ns": 10 ** 18},
+                   '["override","b","vip"]': {"set": {"burst": 60}, "until_ns": 4 * 10 ** 18}}
+        state = self.write("changes.json", json.dumps(entries))
+        weir = self.serve(self.policy(BUCKET).replace(f"token: {self.TOKEN}",
+                                                      f"token: {self.TOKEN}, state: {state}"))
+        self.assertEqual([self.check(user, cost=0)["quota"] for user in ("u", "vip")], [5, 60])
+        weir.wait_for("has expired")
+        harness.until(lambda: len(json.loads(state.read_text())) == 1, "it is forgotten")
+
     def test_a_file_of_changes_that_cannot_be_read_stops_the_start(self):
         state = self.write("changes.json", "{ half")
         policy = self.policy(BUCKET).replace(f"token: {self.TOKEN}",

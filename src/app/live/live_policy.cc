@@ -89,7 +89,8 @@ policy::Loaded LivePolicy::load_first() {
     loaded.mistakes.push_back({source_->name(), {}, error->message, "", "", 0});
     return loaded;
   }
-  overlay::Applied applied = overlay::apply(base_.policy, *base_.tree, entries_, 0);
+  const std::int64_t now_ns = SystemClock().now().wall_ns;  // where a test's clock begins, too
+  overlay::Applied applied = overlay::apply(base_.policy, *base_.tree, entries_, now_ns);
   loaded.policy = applied.policy;
   now_in_force(base_.hash, std::move(applied), /*news=*/false);
   return loaded;
