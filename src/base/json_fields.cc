@@ -27,14 +27,13 @@ std::string take_token(std::string_view& pointer) {
   return token;
 }
 
-// Without an exponent, so that one number has one spelling.
-std::string plain(double value) {
+}  // namespace
+
+std::string plain_number(double value) {
   char digits[400];  // the largest double has 309 before the point, the smallest 324 behind it
   return {digits,
           std::to_chars(digits, digits + sizeof digits, value, std::chars_format::fixed).ptr};
 }
-
-}  // namespace
 
 // Told of a text piece by piece. `next_` is the place of the value that comes next, or kNone where
 // no pointer leads.
@@ -155,7 +154,8 @@ class JsonFieldsHandler {
     const std::size_t place = take_place();
     if (place != JsonFields::kNone) {
       const bool digits = number_.find_first_of(".eE") == std::string::npos;
-      put(place, JsonScalar::Kind::kNumber, digits || !value ? number_ : plain(*value), number_);
+      put(place, JsonScalar::Kind::kNumber, digits || !value ? number_ : plain_number(*value),
+          number_);
     }
     number_.clear();
     return true;

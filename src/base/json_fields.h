@@ -36,6 +36,9 @@ struct JsonScalar {
   void clear();
 };
 
+// A number without an exponent, in as few digits as tell it from its neighbours: one spelling.
+std::string plain_number(double value);
+
 // Appends the value as JSON, numbers as they were written; null for what has no text.
 void append_json(std::string& out, const JsonScalar& value);
 

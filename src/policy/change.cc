@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/json_fields.h"
 #include "policy/algorithm_keys.h"
 #include "policy/limit_draft.h"
 #include "policy/match.h"
@@ -44,7 +45,8 @@ NodePtr to_node(const json::value& value) {
     node->text = std::string_view(*text);
   } else if (!value.is_null()) {
     node->kind = Node::Kind::kScalar;
-    node->text = json::serialize(value);
+    // WHY not as JSON has it: that writes 0.2 as 2E-1, and no number of a policy has an exponent.
+    node->text = value.is_double() ? plain_number(value.get_double()) : json::serialize(value);
   }
   return node;
 }

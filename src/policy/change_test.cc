@@ -47,6 +47,16 @@ TEST_F(ChangeLimit, TakesTheNumbersThatAreGivenAndKeepsTheRest) {
   EXPECT_EQ(changed.limit->overrides.size(), 2u);
 }
 
+TEST_F(ChangeLimit, TakesNumbersThatJsonWritesWithAPoint) {
+  const auto changed = change(R"({"rate":0.2,"burst":50.0})");
+  ASSERT_TRUE(changed.limit) << changed.mistakes.front();
+  EXPECT_EQ(numbers(changed.limit->numbers),
+            numbers({TokenBucket{Rate{1, std::chrono::seconds(5)}, 50}}));
+  EXPECT_TRUE(change(R"({"rate":1e3})").limit);
+  EXPECT_EQ(change(R"({"burst":1.5})").mistakes,
+            Lines{"burst is '1.5', wants a whole number in plain digits"});
+}
+
 TEST_F(ChangeLimit, AnotherAlgorithmBringsItsOwnNumbers) {
   const auto changed = change(R"({"algorithm":"fixed_window","limit":3,"window":"1m"})");
   // The tier's burst is no number of a window: what does not fit is told, not dropped.

@@ -28,6 +28,7 @@ class AdminApi(LiveTest):
                          (2, 1, False))
         answer = self.check("u")
         self.assertEqual((answer["quota"], answer["remaining"]), (9, 1))
+        self.changed("PUT", "/v1/limits/b", {"rate": 0.2, "burst": 9.0})
         # A reload applies the change again; taking it back gives the file's number.
         self.write("weir.yaml", self.policy(BUCKET) + "# a comment\n")
         self.changed("POST", "/v1/policy:reload")
