@@ -4,7 +4,8 @@
 -- a log holds many calls that count no more.
 --
 -- Mode: "" charges; "look" decides and charges nothing.
--- Flags: 1 shadow, 2 no wait will help (the cost is above the quota), 4 a peek.
+-- Flags: 1 shadow, 2 no wait will help (the cost is above the quota), 4 a peek, 8 charged only where
+-- the one before is, and that only with this.
 --
 -- Returns the time, then 1 if admitted else 0, then five integers for each key: whether it admits,
 -- and its state before the call:
@@ -80,7 +81,11 @@ for i = 1, #KEYS do
     v.peek = has(flags, 4)
     v.admits = not has(flags, 2) and (decides(i, v) or v.peek)
     v.cost = v.cost or 0
-    if not v.admits and not has(flags, 1) then admitted = false end
+    v.together = flags >= 8 and views[i - 1].together or v
+    if not v.admits then
+      v.together.refuses = true
+      if not has(flags, 1) then admitted = false end
+    end
   end
 end
 if #again > 2 then return again end
@@ -91,7 +96,7 @@ for i = 1, #KEYS do
   local n = #reply
   reply[n + 1] = v.admits and 1 or 0
   reply[n + 2], reply[n + 3], reply[n + 4], reply[n + 5] = answer(i, v)
-  if admitted and v.admits and not v.peek and ARGV[2] == '' then
+  if admitted and not v.together.refuses and not v.peek and ARGV[2] == '' then
     charge(i, v)
   elseif v.write and not v.peek then
     put[v.kind](i, v)

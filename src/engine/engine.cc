@@ -1,6 +1,8 @@
 #include "engine/engine.h"
 
+#include <algorithm>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "base/check.h"
@@ -81,22 +83,30 @@ void add_charges(Pending& pending) {
       charge.key = keys.substr(met.key_begin, met.key_size);
       charge.cost = met.cost;
       charge.shadow = met.limit->shadow();
+      charge.with_before = charge.shadow && met.count > 0;
+      ++met.count;
     }
-    met.count = static_cast<std::uint32_t>(pending.charges.size()) - met.first;
   }
   pending.answers.resize(pending.charges.size());
+}
+
+bool refuses(const Answer& answer) {
+  return answer.known && !answer.verdict.allowed();
 }
 
 // What was charged before another limit's store failed is given back.
 void refund_charged(store::Store& store, const Pending& pending, Instant charged_at) {
   std::vector<Charge> charged;
-  for (std::size_t i = 0; i < pending.charges.size(); ++i) {
-    const Answer& answer = pending.answers[i];
-    const bool taken = answer.known && answer.source != Source::kLocal &&
-                       answer.verdict.allowed() && pending.charges[i].cost > 0;
-    if (!taken) continue;
-    charged.push_back(pending.charges[i]);
-    charged.back().charged_at = charged_at + answer.apart;
+  for (const Met& met : pending.met) {
+    const auto answers = std::span(pending.answers).subspan(met.first, met.count);
+    // A shadow limit that would have refused took nothing by its other numbers either.
+    if (std::any_of(answers.begin(), answers.end(), refuses)) continue;
+    for (std::uint32_t i = met.first; met.cost > 0 && i < met.first + met.count; ++i) {
+      const Answer& answer = pending.answers[i];
+      if (!answer.known || answer.source == Source::kLocal) continue;
+      charged.push_back(pending.charges[i]);
+      charged.back().charged_at = charged_at + answer.apart;
+    }
   }
   if (!charged.empty()) store.refund(charged, pending.now);
 }

@@ -255,6 +255,19 @@ TEST_F(EngineFailureTest, AFailedShadowLimitChangesNothing) {
   EXPECT_EQ(decision.source, Source::kRedis);
 }
 
+TEST_F(EngineFailureTest, OfAShadowLimitThatWouldHaveRefusedNothingIsGivenBack) {
+  policy::Limit shadow = limit("shadow", bucket(5));
+  shadow.mode = policy::Mode::kShadow;
+  shadow.numbers.push_back(bucket(7));
+  const Decision decision =
+      decide({shadow, limit("a", bucket(5)), limit_on_error("b", OnError::kDeny)},
+             {admits(), denies(), admits(), unknown()}, true);
+  EXPECT_FALSE(decision.allowed);
+  EXPECT_TRUE(store_.asked[1].with_before);
+  EXPECT_FALSE(store_.asked[2].with_before);
+  EXPECT_EQ(store_.refunded, std::vector<std::string>{"a"});
+}
+
 TEST_F(EngineFailureTest, OnePairOfNumbersThatFailedFailsItsLimit) {
   policy::Limit both = limit_on_error("a", OnError::kAllow);
   both.numbers.push_back(bucket(7));

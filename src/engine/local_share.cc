@@ -117,10 +117,13 @@ void LocalShare::answer(Pending& pending) {
   std::vector<RulePtr> rules;  // alive until the charge is decided
   std::vector<Charge> charges;
   std::vector<Answer> answers(places.size());
+  std::size_t after = 0;  // the place behind the one before
   for (const std::size_t place : places) {
     rules.push_back(rule_for(*pending.charges[place].rule));
-    charges.push_back(pending.charges[place]);
-    charges.back().rule = rules.back().get();
+    Charge& charge = charges.emplace_back(pending.charges[place]);
+    charge.rule = rules.back().get();
+    charge.with_before = charge.with_before && place == after;
+    after = place + 1;
   }
   pending.decision.instances = instances();
   pending.decision.local_at = store_.charge_now(charges, pending.now, answers).at;

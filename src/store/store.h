@@ -42,6 +42,9 @@ struct Charge {
   // A shadow charge never refuses the request; it is charged only when the request is admitted and
   // it admits the call itself.
   bool shadow = false;
+  // One more pair of numbers of the shadow limit whose charge stands before it: they are charged
+  // together, where all of them admit the call, or none is. Charges that enforce are so anyway.
+  bool with_before = false;
   // For correct(): when the store charged it (Admission::at, and Answer::apart later), so that a
   // window gives back what it took itself. Left out: the window that holds `now`.
   std::optional<Instant> charged_at = std::nullopt;

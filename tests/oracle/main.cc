@@ -18,9 +18,9 @@
 //   allow NAME | global allow 199 0 1000000 0 1000000 | per_ip allow 9 0 120000000000 0 ...
 //
 // the decision (allow or deny), the limit that it names ("-" where none), then for each limit met
-// what it says alone: its outcome (allow, deny, never), remaining, and in nanoseconds retry_after,
-// reset_after, delay and next_after. Empty lines and comments give none. A line that is wrong ends
-// it with exit code 2 and a message that names the line.
+// what each of its pairs of numbers says alone: its outcome (allow, deny, never), remaining, and in
+// nanoseconds retry_after, reset_after, delay and next_after. Empty lines and comments give none. A
+// line that is wrong ends it with exit code 2 and a message that names the line.
 
 #include <cstdio>
 #include <iostream>
@@ -64,7 +64,7 @@ class Trace {
       const auto cost = scenario::parse_count(words[i + 2]);
       if (limit == nullptr) return invalid("no limit is named '" + std::string(words[i]) + "'");
       if (!cost) return invalid("cost '" + std::string(words[i + 2]) + "' is no whole number");
-      met.push_back({limit, std::string(words[i + 1]), *cost});
+      scenario::meet(*limit, std::string(words[i + 1]), *cost, met);
     }
     return text(met, oracle_.take(met, at_ns(*now)));
   }

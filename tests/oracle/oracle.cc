@@ -1,5 +1,7 @@
 #include "oracle/oracle.h"
 
+#include <set>
+
 namespace weir::oracle {
 
 Instant Oracle::advance(Instant now) {
@@ -8,20 +10,23 @@ Instant Oracle::advance(Instant now) {
 }
 
 Model& Oracle::model(const scenario::Met& met) {
-  std::unique_ptr<Model>& model = models_[{met.limit->name, met.key}];
-  if (!model) model = make_model(met.limit->numbers);
+  std::unique_ptr<Model>& model = models_[{met.counter(), met.key}];
+  if (!model) model = make_model(met.numbers());
   return *model;
 }
 
 scenario::Reply Oracle::take(std::span<const scenario::Met> met, Instant now) {
   now = advance(now);
   scenario::Reply reply{true, {}};
+  std::set<const scenario::Limit*> refusing;
   for (const scenario::Met& one : met) {
-    const bool admits = model(one).ask(one.cost, now, false).allowed();
-    if (!admits && !one.limit->shadow) reply.admitted = false;
+    if (model(one).ask(one.cost, now, false).allowed()) continue;
+    refusing.insert(one.limit);
+    if (!one.limit->shadow) reply.admitted = false;
   }
   for (const scenario::Met& one : met) {
-    reply.verdicts.push_back(model(one).ask(one.cost, now, reply.admitted));
+    const bool charge = reply.admitted && !refusing.contains(one.limit);
+    reply.verdicts.push_back(model(one).ask(one.cost, now, charge));
   }
   return reply;
 }
@@ -46,7 +51,7 @@ void Oracle::correct(std::span<const scenario::Met> met, scenario::Change change
 }
 
 void Oracle::reset(std::span<const scenario::Met> met) {
-  for (const scenario::Met& one : met) models_.erase({one.limit->name, one.key});
+  for (const scenario::Met& one : met) models_.erase({one.counter(), one.key});
 }
 
 }  // namespace weir::oracle

@@ -1,8 +1,9 @@
 // The oracle: several limits on one request, over the models.
 //
 // All enforcing limits admit and all are charged, or none is; then the shadow limits, each charged
-// only if the request is admitted and it admits the call itself. Time never goes back. It cannot do
-// reloads or steps of the wall clock: what they must give is written into scenarios by hand.
+// only if the request is admitted and it admits the call itself, by all of its pairs of numbers.
+// Time never goes back. It cannot do reloads or steps of the wall clock: what they must give is
+// written into scenarios by hand.
 //
 // THREADS: one at a time.
 

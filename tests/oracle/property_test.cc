@@ -87,7 +87,10 @@ TEST_P(Properties, SeveralLimitsTogetherAreTheOraclesToo) {
     const std::vector<scenario::Limit> limits = {
         {"first", numbers, false},
         {"second", holdable(generate, static_cast<Algorithm>(generate.below(6))), false},
-        {"shadow", holdable(generate, static_cast<Algorithm>(generate.below(6))), true}};
+        {"shadow",
+         holdable(generate, static_cast<Algorithm>(generate.below(6))),
+         true,
+         {holdable(generate, static_cast<Algorithm>(generate.below(6)))}}};
     Oracle oracle;
     store::MemoryStore memory(store::MemoryOptions{100'000});
     scenario::StoreTarget stored(memory);
@@ -96,8 +99,8 @@ TEST_P(Properties, SeveralLimitsTogetherAreTheOraclesToo) {
       std::vector<Met> met;
       for (const auto& limit : limits) {
         if (generate.one_in(4)) continue;
-        met.push_back(
-            {&limit, std::to_string(generate.below(2)), generate.one_of<std::uint64_t>({1, 1, 2})});
+        const std::string key = std::to_string(generate.below(2));
+        scenario::meet(limit, key, generate.one_of<std::uint64_t>({1, 1, 2}), met);
       }
       if (met.empty()) continue;
       const Reply right = oracle.take(met, now);

@@ -148,6 +148,7 @@ TEST_P(RandomTraces, AreAnsweredAsByTheOracle) {
     std::vector<scenario::Limit> limits;
     for (std::uint64_t i = 0, count = 1 + generate.below(4); i < count; ++i) {
       limits.push_back({"l" + std::to_string(i), holdable(generate), generate.one_in(4)});
+      if (generate.one_in(3)) limits.back().more.push_back(holdable(generate));
     }
     oracle::Oracle oracle;
     RedisTarget target(runner_on(GetParam()), std::to_string(seed) + ".");
@@ -157,15 +158,15 @@ TEST_P(RandomTraces, AreAnsweredAsByTheOracle) {
       for (const scenario::Limit& limit : limits) {
         const std::uint64_t quota = limit::Rule::make(limit.numbers)->quota();
         const std::string key = keys_differ ? "k" + limit.name : "k";
-        met.push_back({&limit, key, generate.one_in(3) ? generate.cost(quota) : 1});
+        scenario::meet(limit, key, generate.one_in(3) ? generate.cost(quota) : 1, met);
       }
       const scenario::Reply right = oracle.take(met, now);
       const scenario::Reply redis = target.take(met, now);
       ASSERT_EQ(redis.admitted, right.admitted) << "call " << call;
       for (std::size_t i = 0; i < met.size(); ++i) {
         ASSERT_EQ(describe(redis.verdicts[i]), describe(right.verdicts[i]))
-            << "call " << call << " limit " << i << " cost " << met[i].cost << " algorithm "
-            << limits[i].numbers.index();
+            << "call " << call << " limit " << met[i].counter() << " cost " << met[i].cost
+            << " algorithm " << met[i].numbers().index();
       }
       const Verdict& last = right.verdicts.front();
       now = now + up_to_us(generate.pause(last, oracle::typical_span(limits[0].numbers)));

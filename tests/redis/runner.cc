@@ -124,10 +124,10 @@ struct Charges {
   Charges(std::span<const scenario::Met> met, const std::string& prefix,
           std::optional<Instant> charged_at) {
     for (const scenario::Met& one : met) {
-      rules.push_back(*limit::Rule::make(one.limit->numbers));
-      counters.push_back(prefix + one.limit->name);
-      all.push_back(
-          {&rules.back(), counters.back(), one.key, one.cost, one.limit->shadow, charged_at});
+      rules.push_back(*limit::Rule::make(one.numbers()));
+      counters.push_back(prefix + one.counter());
+      all.push_back({&rules.back(), counters.back(), one.key, one.cost, one.limit->shadow,
+                     one.with_before(), charged_at});
     }
   }
 };

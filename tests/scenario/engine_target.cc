@@ -15,6 +15,7 @@ std::string header_of(const std::string& limit) {
 
 policy::Limit written(const Limit& limit) {
   policy::Limit made = engine::limit(limit.name, limit.numbers, {header_of(limit.name)});
+  made.numbers.insert(made.numbers.end(), limit.more.begin(), limit.more.end());
   made.mode = limit.shadow ? policy::Mode::kShadow : policy::Mode::kEnforce;
   return made;
 }
@@ -42,7 +43,7 @@ void EngineTarget::reload_if_changed(std::span<const Met> met) {
   bool changed = false;
   for (const Met& one : met) {
     for (Limit& limit : limits_) {
-      if (limit.name != one.limit->name || limit.numbers == one.limit->numbers) continue;
+      if (limit.name != one.limit->name || limit == *one.limit) continue;
       limit = *one.limit;
       changed = true;
     }
@@ -58,10 +59,14 @@ Reply EngineTarget::take(std::span<const Met> met, Instant now) {
   if (!met.empty()) cost = met[0].cost;
   engine_.decide(request, now, cost, [&](engine::Decision decision) {
     reply.admitted = decision.allowed;
-    for (const auto& limit : decision.limits) reply.verdicts.push_back(limit.verdict);
+    for (const auto& limit : decision.limits) {
+      const std::size_t pairs = met[reply.verdicts.size()].limit->pairs();
+      reply.verdicts.insert(reply.verdicts.end(), pairs, limit.verdict);
+    }
     WEIR_CHECK(reply.verdicts.size() == met.size(), "a request meets the limits of its headers");
     const auto right = named(met, reply);
-    WEIR_CHECK(decision.named == (right ? static_cast<int>(*right) : -1),
+    const engine::LimitDecision* name = decision.named_limit();
+    WEIR_CHECK(name == nullptr ? !right : right && name->name == met[*right].limit->name,
                "the engine names the limit that the contract says");
     if (decision.allowed) charged_.push_back(std::move(decision));
   });
@@ -75,14 +80,17 @@ void EngineTarget::correct(std::span<const Met> met, Change change, Instant now,
   if (!charged_at) {
     WEIR_CHECK(change == Change::kRefund, "the engine corrects else what was charged at a time");
     for (const Met& one : met) {
+      if (one.pair > 0) continue;
       const auto done = engine_.refund(one.limit->name, {one.key}, now, one.cost);
       WEIR_CHECK(done.has_value(), "the limit is in the policy");
     }
     return;
   }
+  const auto limits =
+      std::count_if(met.begin(), met.end(), [](const Met& one) { return one.pair == 0; });
   const auto charged = std::find_if(charged_.rbegin(), charged_.rend(), [&](const auto& decision) {
-    return decision.at.steady_ns == charged_at->steady_ns && decision.limits.size() == met.size() &&
-           decision.limits[0].name == met[0].limit->name &&
+    return decision.at.steady_ns == charged_at->steady_ns &&
+           std::ssize(decision.limits) == limits && decision.limits[0].name == met[0].limit->name &&
            decision.key_of(decision.limits[0]).find(met[0].key) != std::string_view::npos;
   });
   if (charged == charged_.rend()) return;

@@ -105,7 +105,7 @@ class Runner {
   std::vector<Met> meet(const Keys& keys, std::uint64_t cost) const {
     std::vector<Met> met;
     for (const Limit& limit : limits_) {
-      if (const auto key = keys.of(limit.name)) met.push_back({&limit, *key, cost});
+      if (const auto key = keys.of(limit.name)) scenario::meet(limit, *key, cost, met);
     }
     return met;
   }
@@ -145,10 +145,14 @@ class Runner {
 
 }  // namespace
 
+void meet(const Limit& limit, const std::string& key, std::uint64_t cost, std::vector<Met>& met) {
+  for (std::size_t pair = 0; pair < limit.pairs(); ++pair) met.push_back({&limit, key, cost, pair});
+}
+
 std::optional<std::size_t> named(std::span<const Met> met, const Reply& reply) {
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < met.size(); ++i) {
-    if (met[i].limit->shadow || std::holds_alternative<Unlimited>(met[i].limit->numbers)) continue;
+    if (met[i].limit->shadow || std::holds_alternative<Unlimited>(met[i].numbers())) continue;
     if (!reply.admitted && reply.verdicts[i].allowed()) continue;
     if (!best || preferred(reply.verdicts[i], reply.verdicts[*best], reply.admitted)) best = i;
   }

@@ -15,16 +15,29 @@
 
 namespace weir::scenario {
 
-// One limit that a request meets. The limit lives as long as the run, or until it is reloaded.
+// One pair of numbers of a limit that a request meets. The limit lives as long as the run, or until
+// it is reloaded; its pairs stand together, in their order.
 struct Met {
   const Limit* limit = nullptr;
   std::string key;
   std::uint64_t cost = 1;
+  std::size_t pair = 0;
+
+  const Numbers& numbers() const { return pair == 0 ? limit->numbers : limit->more[pair - 1]; }
+  // Names the counter, together with the key.
+  std::string counter() const {
+    return pair == 0 ? limit->name : limit->name + '/' + std::to_string(pair);
+  }
+  // Whether it is charged with the one before it, or not at all.
+  bool with_before() const { return limit->shadow && pair > 0; }
 };
+
+// Adds each pair of the limit.
+void meet(const Limit& limit, const std::string& key, std::uint64_t cost, std::vector<Met>& met);
 
 struct Reply {
   bool admitted = false;
-  std::vector<Verdict> verdicts;  // of each limit met
+  std::vector<Verdict> verdicts;  // of each met
 };
 
 // One way to reach the program's decisions.

@@ -282,21 +282,27 @@ Words split_words(std::string_view line) {
 
 Result<Limit> parse_limit(const Words& words) {
   if (words.size() < 2) return invalid("want 'limit NAME ALGORITHM NUMBER=VALUE...'");
-  Settings settings;
+  std::vector<Settings> pairs(1);
   bool shadow = false;
   for (std::size_t i = 2; i < words.size(); ++i) {
     const std::size_t equals = words[i].find('=');
     if (words[i] == "shadow") {
       shadow = true;
+    } else if (words[i] == "and") {
+      pairs.emplace_back();
     } else if (equals == std::string_view::npos) {
       return bad_word("number", words[i]);
     } else {
-      settings.add(words[i].substr(0, equals), words[i].substr(equals + 1));
+      pairs.back().add(words[i].substr(0, equals), words[i].substr(equals + 1));
     }
   }
-  auto numbers = numbers_of(words[1], settings);
-  if (!numbers) return numbers.error();
-  return Limit{std::string(words[0]), *std::move(numbers), shadow};
+  std::vector<Numbers> all;
+  for (const Settings& settings : pairs) {
+    auto numbers = numbers_of(words[1], settings);
+    if (!numbers) return numbers.error();
+    all.push_back(*std::move(numbers));
+  }
+  return Limit{std::string(words[0]), all[0], shadow, {all.begin() + 1, all.end()}};
 }
 
 Result<Scenario> parse(std::string_view text) {

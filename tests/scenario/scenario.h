@@ -6,6 +6,7 @@
 //   start 2026-01-01T00:00:00Z                      # what time 0 is; this one where left out
 //   limit per_user token_bucket rate=10/60s burst=5 # one line for each limit, in file order
 //   limit seen sliding_log limit=3 window=1h shadow
+//   limit twice token_bucket rate=1/s burst=5 and rate=60/h burst=60  # several pairs of numbers
 //
 //   0  alice 1  -> allow left 4                     # TIME KEY COST -> what must be answered
 //   0  alice 5  -> deny retry 6
@@ -51,6 +52,10 @@ struct Limit {
   std::string name;
   Numbers numbers;
   bool shadow = false;
+  std::vector<Numbers> more = {};  // its further pairs of numbers
+
+  std::size_t pairs() const { return 1 + more.size(); }
+  bool operator==(const Limit&) const = default;
 };
 
 // Which key each met limit counts by: one for all, or (limit, key) pairs.

@@ -39,7 +39,7 @@ TEST(Scenario, ReadsEveryKindOfLine) {
       "1 k 1 every 0.5 -> AA DN\n"
       "2 refund k 1 charged 0\n"
       "2 reset k\n"
-      "2 limit a unlimited\n"
+      "2 limit a token_bucket rate=1/s burst=2 and rate=3/h burst=4\n"
       "2 wall -3600\n");
   ASSERT_TRUE(scenario.has_value()) << scenario.error().message;
   EXPECT_EQ(scenario->start, at_ns(10'000'000'000));
@@ -51,6 +51,8 @@ TEST(Scenario, ReadsEveryKindOfLine) {
   EXPECT_EQ(take.expected.by, "a");
   EXPECT_EQ(std::get<TakeMany>(scenario->steps[1].action).keys.of("b"), "y");
   EXPECT_EQ(std::get<TakeMany>(scenario->steps[1].action).keys.of("c"), std::nullopt);
+  EXPECT_EQ(std::get<Limit>(scenario->steps[5].action).more,
+            std::vector<Numbers>{(TokenBucket{{3, std::chrono::hours(1)}, 4})});
   EXPECT_EQ(std::get<TakeEvery>(scenario->steps[2].action).outcomes, "AADN");
 }
 

@@ -4,6 +4,18 @@
 #include <vector>
 
 namespace weir::scenario {
+namespace {
+
+// Whether the pair at `i`, and all that are charged with it, admit the call.
+bool admit_together(std::span<const Met> met, std::size_t i, const std::vector<char>& admits) {
+  while (met[i].with_before()) --i;
+  do {
+    if (admits[i] == 0) return false;
+  } while (++i < met.size() && met[i].with_before());
+  return true;
+}
+
+}  // namespace
 
 Instant PureTarget::advance(Instant now) {
   if (!latest_ || now.steady_ns >= latest_->steady_ns) latest_ = now;
@@ -11,9 +23,9 @@ Instant PureTarget::advance(Instant now) {
 }
 
 PureTarget::Counter& PureTarget::counter(const Met& met, Instant now) {
-  const limit::Rule rule = *limit::Rule::make(met.limit->numbers);
+  const limit::Rule rule = *limit::Rule::make(met.numbers());
   const auto [it, fresh] =
-      counters_.try_emplace({met.limit->name, met.key}, Counter{rule, std::nullopt, {}});
+      counters_.try_emplace({met.counter(), met.key}, Counter{rule, std::nullopt, {}});
   Counter& counter = it->second;
   if (fresh || counter.rule.numbers() == rule.numbers()) return counter;
   // A peek sees the key converted, and leaves it as it was.
@@ -42,15 +54,15 @@ Verdict PureTarget::ask(Counter& counter, std::uint64_t cost, Instant now, bool 
 Reply PureTarget::take(std::span<const Met> met, Instant now) {
   now = advance(now);
   Reply reply{true, {}};
+  std::vector<char> admits;
   for (const Met& one : met) {
-    const bool admits = ask(counter(one, now), one.cost, now, false).allowed();
-    reply.admitted = reply.admitted && (admits || one.limit->shadow);
+    admits.push_back(ask(counter(one, now), one.cost, now, false).allowed() ? 1 : 0);
+    reply.admitted = reply.admitted && (admits.back() != 0 || one.limit->shadow);
   }
-  for (const Met& one : met) {
-    Counter& mine = counter(one, now);
-    const bool admits = ask(mine, one.cost, now, false).allowed();
-    const std::uint64_t cost = reply.admitted || !admits ? one.cost : 0;
-    reply.verdicts.push_back(ask(mine, cost, now, true));
+  for (std::size_t i = 0; i < met.size(); ++i) {
+    const bool charged = reply.admitted && admit_together(met, i, admits);
+    const std::uint64_t cost = charged || admits[i] == 0 ? met[i].cost : 0;
+    reply.verdicts.push_back(ask(counter(met[i], now), cost, now, true));
   }
   return reply;
 }
@@ -93,7 +105,7 @@ void PureTarget::correct_log(Counter& counter, Change change, std::uint64_t cost
 }
 
 void PureTarget::reset(std::span<const Met> met) {
-  for (const Met& one : met) counters_.erase({one.limit->name, one.key});
+  for (const Met& one : met) counters_.erase({one.counter(), one.key});
 }
 
 namespace {
@@ -101,14 +113,16 @@ namespace {
 // The charges of one request, and the rules that they point at.
 struct Charges {
   std::vector<limit::Rule> rules;
+  std::deque<std::string> counters;
   std::vector<store::Charge> all;
 
   Charges(std::span<const Met> met, std::optional<Instant> charged_at) {
     rules.reserve(met.size());
     for (const Met& one : met) {
-      rules.push_back(*limit::Rule::make(one.limit->numbers));
-      all.push_back(
-          {&rules.back(), one.limit->name, one.key, one.cost, one.limit->shadow, charged_at});
+      rules.push_back(*limit::Rule::make(one.numbers()));
+      counters.push_back(one.counter());
+      all.push_back({&rules.back(), counters.back(), one.key, one.cost, one.limit->shadow,
+                     one.with_before(), charged_at});
     }
   }
 };

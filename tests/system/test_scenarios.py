@@ -44,8 +44,21 @@ class Limit:
         shadow = "shadow" in settings
         self.counts_calls_in_flight = algorithm == "concurrency"
         self.fields = [f"name: {self.name}", f"algorithm: {algorithm}", f"key: [k_{self.name}]"]
-        self.fields += [word.replace("=", ": ", 1) for word in settings if word != "shadow"]
+        self.fields += self.numbers(algorithm, [word for word in settings if word != "shadow"])
         self.fields += ["mode: shadow"] if shadow else []
+
+    @staticmethod
+    def numbers(algorithm, words):
+        pairs = [[]]
+        for word in words:
+            if word == "and":
+                pairs.append([])
+            else:
+                pairs[-1].append(word.replace("=", ": ", 1))
+        if len(pairs) == 1:
+            return pairs[0]
+        tables = ", ".join("{ " + ", ".join(pair) + " }" for pair in pairs)
+        return [f"{'buckets' if algorithm.endswith('bucket') else 'windows'}: [{tables}]"]
 
     def written(self):
         return "  - { " + ", ".join(self.fields) + " }\n"

@@ -101,9 +101,11 @@ Admission MemoryStore::charge_locked(std::span<const Charge> charges, std::span<
     const bool admits = request.decide(i);
     if (!charges[i].shadow) admitted = admitted && admits;
   }
+  bool charged = false;
   for (std::size_t i = 0; i < charges.size(); ++i) {
-    answers[i] = Answer{admitted ? request.commit(i) : request.leave(i)};
-    if (admitted && answers[i].verdict.allowed() && request.is_new(i)) {
+    if (!charges[i].with_before) charged = admitted && request.admit_together(i);
+    answers[i] = Answer{charged ? request.commit(i) : request.leave(i)};
+    if (charged && request.is_new(i)) {
       sample_.add(request.id(i), charges[i].counter);
     }
   }

@@ -84,6 +84,22 @@ TEST_F(MemoryStoreTest, TakesNothingFromAnyLimitWhenOneRefuses) {
   }
 }
 
+TEST_F(MemoryStoreTest, OfAShadowLimitOnePairOfNumbersThatRefusesKeepsTheOthersFromTaking) {
+  const auto narrow = bucket(1, 1);
+  const auto wide = bucket(1, 5);
+  const auto other = bucket(1, 9);
+  const Charge charges[] = {{&narrow, "shadow", "x", 1, true},
+                            {&wide, "shadow/1", "x", 1, true, true},
+                            {&other, "other", "x", 1, true}};
+  Answer answers[3];
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(store_.charge_now(charges, now_, answers).admitted);
+  }
+  EXPECT_FALSE(answers[0].verdict.allowed());
+  EXPECT_EQ(answers[1].verdict.remaining, 4u) << "told as it stands";
+  EXPECT_EQ(answers[2].verdict.remaining, 6u) << "of another limit";
+}
+
 TEST_F(MemoryStoreTest, AShadowLimitNeverRefusesAndIsChargedOnlyWithTheRequest) {
   const auto enforced = bucket(1, 3);
   const auto shadow = bucket(1, 2);
@@ -280,7 +296,7 @@ TEST_F(MemoryStoreTest, ALogRefundTakesOutTheCallThatWasCharged) {
   const Instant first = now_;
   advance(seconds(10));
   take(rule, "a");
-  const Charge charge{&rule, "limit", "a", 1, false, first};
+  const Charge charge{.rule = &rule, .counter = "limit", .key = "a", .charged_at = first};
   store_.refund({&charge, 1}, now_);
   EXPECT_EQ(take(rule, "a").remaining, 0u);
   EXPECT_EQ(take(rule, "a").retry_after, seconds(60)) << "both that count were made now";
@@ -296,7 +312,7 @@ TEST_F(MemoryStoreTest, AReleasedCallMakesRoomForTheNext) {
   EXPECT_EQ(denied.outcome, Outcome::kDenied);
   EXPECT_EQ(denied.retry_after, seconds(29));
   EXPECT_FALSE(denied.retry_known);
-  const Charge charge{&rule, "limit", "a", 1, false, first};
+  const Charge charge{.rule = &rule, .counter = "limit", .key = "a", .charged_at = first};
   store_.refund({&charge, 1}, now_);
   store_.refund({&charge, 1}, now_);
   EXPECT_TRUE(take(rule, "a").allowed());
@@ -330,7 +346,7 @@ TEST_F(MemoryStoreTest, AFixedWindowGivesBackOnlyInTheWindowThatWasCharged) {
   const auto rule = rule_of(FixedWindow{1, seconds(1)});
   now_ = at_ns(900'000'000);
   take(rule, "a");
-  const Charge charge{&rule, "limit", "a", 1, false, now_};
+  const Charge charge{.rule = &rule, .counter = "limit", .key = "a", .charged_at = now_};
   now_ = at_ns(1'200'000'000);
   take(rule, "a");
   store_.refund({&charge, 1}, now_);

@@ -88,10 +88,19 @@ class MemoryStore::Request {
     Place& place = places_[i];
     if (rule(i).keeps_log()) {
       place.log_step = rule(i).decide(log(i), charges_[i].cost, now_);
-      return place.log_step.verdict.allowed();
+    } else {
+      place.step = rule(i).decide(state(i), charges_[i].cost, now_);
     }
-    place.step = rule(i).decide(state(i), charges_[i].cost, now_);
-    return place.step.verdict.allowed();
+    return admits(i);
+  }
+
+  // Whether charge i and those that are charged with it admit the call. REQUIRES: all are decided,
+  // and i is the first of them.
+  bool admit_together(std::size_t i) const {
+    do {
+      if (!admits(i)) return false;
+    } while (++i < charges_.size() && charges_[i].with_before);
+    return true;
   }
 
   // What the call was answered, and its state written where the step says so.
@@ -145,6 +154,10 @@ class MemoryStore::Request {
   }
 
  private:
+  bool admits(std::size_t i) const {
+    const Place& place = places_[i];
+    return (rule(i).keeps_log() ? place.log_step.verdict : place.step.verdict).allowed();
+  }
   const limit::Rule& rule(std::size_t i) const { return *charges_[i].rule; }
   bool is_flight(std::size_t i) const {
     return algorithm_of(rule(i).numbers()) == Algorithm::kConcurrency;

@@ -245,7 +245,8 @@ void CounterRule::append_conversion(std::string& out, const Request& request) co
 
 void CounterRule::append_charge(std::string& out, const Request& request) const {
   const bool never = request.cost > quota();
-  const int flags = (request.shadow ? 1 : 0) + (never ? 2 : 0) + (request.cost == 0 ? 4 : 0);
+  const int flags = (request.shadow ? 1 : 0) + (never ? 2 : 0) + (request.cost == 0 ? 4 : 0) +
+                    (request.with_before ? 8 : 0);
   append_text(out, kKindNames[static_cast<std::size_t>(kind_)]);
   append_number(out, flags);
   append_conversion(out, request);

@@ -39,6 +39,7 @@ class CounterRule {
   struct Request {
     std::uint64_t cost = 1;
     bool shadow = false;
+    bool with_before = false;
     std::optional<std::int64_t> charged_at_us;  // corrections only
     Change change = Change::kGiveBack;          // the same
     std::int64_t now_us = 0;     // a guess of the server's time, for the bounds of the calendar

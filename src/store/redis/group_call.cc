@@ -83,6 +83,7 @@ void GroupCall::append_item(std::string& body, const Item& item) const {
   CounterRule::Request request;
   request.cost = item.cost;
   request.shadow = item.shadow;
+  request.with_before = item.with_before;
   request.charged_at_us = item.charged_at_us;
   request.change = item.change;
   request.now_us = options_.guess_us;

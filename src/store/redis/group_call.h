@@ -28,6 +28,7 @@ struct Item {
   std::uint16_t slot = 0;
   std::uint64_t cost = 1;
   bool shadow = false;
+  bool with_before = false;  // Charge::with_before; the one before goes in the same call
   std::optional<std::int64_t> charged_at_us;
   DenyCache::Asked asked;  // where refusals are remembered
   Change change = Change::kGiveBack;

@@ -54,7 +54,7 @@ class RedisStore::Operation {
         now_(now),
         started_ns_(net::steady_ns()) {
     items_.reserve(charges.size());
-    for (const Charge& charge : charges) items_.push_back(store.make_item(charge));
+    for (const Charge& charge : charges) add_item(charge);
     const redis::GroupCall::Options timed = options();
     at_us_ = timed.time_us.value_or(timed.guess_us);
   }
@@ -92,6 +92,13 @@ class RedisStore::Operation {
     Operation* operation;  // null once it has gone on
     net::SteadyTimer timer;
   };
+
+  // WHY not as the charge says: a limit of whose numbers some cannot be counted is not known.
+  void add_item(const Charge& charge) {
+    const bool after_one = !items_.empty() && items_.back().rule;
+    items_.push_back(store_.make_item(charge));
+    items_.back().with_before = charge.with_before && after_one;
+  }
 
   redis::GroupCall::Options options() const {
     redis::GroupCall::Options options;
@@ -216,31 +223,41 @@ class RedisStore::Operation {
   }
 
   void finish() {
-    const bool admitted = !refused();
+    admitted_ = !refused();
+    bool charged = false;
     for (std::size_t i = 0; i < items_.size(); ++i) {
-      answers_[i] = answer(items_[i], admitted);
+      if (!items_[i].with_before) charged = admitted_ && admit_together(i);
+      answers_[i] = answer(items_[i], charged);
       answers_[i].apart = Duration((time_of(items_[i]) - at_us_) * kTickNs);
     }
     const bool peek = std::all_of(items_.begin(), items_.end(),
                                   [](const redis::Item& item) { return item.cost == 0; });
     store_.health_.took(peek ? redis::Health::Op::kPeek : redis::Health::Op::kCharge,
                         Duration(net::steady_ns() - started_ns_));
-    complete(admitted);
+    complete(admitted_);
+  }
+
+  // Whether item i and those that are charged with it admit the call.
+  bool admit_together(std::size_t i) const {
+    do {
+      if (!items_[i].admits) return false;
+    } while (++i < items_.size() && items_[i].with_before);
+    return true;
   }
 
   std::int64_t time_of(const redis::Item& item) const {
     return item.now_us != 0 ? item.now_us : at_us_;
   }
 
-  Answer answer(const redis::Item& item, bool admitted) {
+  Answer answer(const redis::Item& item, bool charged) {
     if (!item.known) return Answer{{}, Source::kRedis, false};
-    const std::uint64_t cost = admitted || !item.admits ? item.cost : 0;
+    const std::uint64_t cost = charged || !item.admits ? item.cost : 0;
     const std::int64_t now_us = time_of(item);
     Verdict verdict = item.rule->decide(item.view, cost, now_us);
-    if (!admitted) {
+    if (!admitted_) {
       const bool denied = !item.admits && verdict.outcome == Outcome::kDenied && !item.shadow;
       store_.denials_.remember(call_of(item), denied, item.view, now_us);
-    } else if (item.admits) {
+    } else if (charged) {
       store_.denials_.charged(call_of(item), now_us);
     }
     return Answer{verdict, Source::kRedis, true};
@@ -266,6 +283,7 @@ class RedisStore::Operation {
   std::vector<Group> groups_;         // being asked
   std::size_t waiting_ = 0;
   void (Operation::*next_)() = nullptr;
+  bool admitted_ = false;
   std::uint64_t cached_ = 0;  // items that the deny cache answered
 };
 
