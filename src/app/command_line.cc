@@ -1,10 +1,12 @@
 #include "app/command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <sstream>
 
 #include "app/command_text.h"
 #include "app/version.h"
+#include "policy/words.h"
 
 namespace weir::app {
 namespace {
@@ -224,19 +226,37 @@ std::string check_serve(const ServeOptions& options) {
   return {};
 }
 
-// A first word that is no command: CLI11 would only say that one is required.
-std::string check_command(const CLI::App& app, int argc, const char* const* argv) {
-  if (argc < 2 || argv[1][0] == '-') return {};
-  std::string known;
-  for (const CLI::App* command : app.get_subcommands({})) {
-    if (command->get_name() == argv[1]) return {};
-    known += (known.empty() ? "" : ", ") + command->get_name();
-  }
-  return "unknown command '" + std::string(argv[1]) + "', there are " + known;
+bool is_command(const CLI::App& app, std::string_view word) {
+  const auto commands = app.get_subcommands({});
+  return std::any_of(commands.begin(), commands.end(),
+                     [word](const CLI::App* command) { return command->get_name() == word; });
 }
 
-Finished usage_error(const std::string& message) {
-  return Finished{kExitUsage, "weir: " + message + "\nsee weir --help\n"};
+// A first word that is no command: CLI11 would only say that one is required.
+std::string check_command(const CLI::App& app, const std::vector<std::string>& words) {
+  if (words.empty() || words[0].starts_with('-') || is_command(app, words[0])) return {};
+  std::vector<std::string> known;
+  for (const CLI::App* command : app.get_subcommands({})) known.push_back(command->get_name());
+  const std::vector<std::string_view> names(known.begin(), known.end());
+  const std::string near(policy::nearest_word(words[0], names));
+  return "unknown command " + policy::quote(words[0]) + ", " +
+         (near.empty() ? "there" : "did you mean " + near + "? There") + " are " +
+         policy::join_words(names, "and");
+}
+
+// `weir help` and `weir help COMMAND`, as --help of what they name.
+void read_help(const CLI::App& app, std::vector<std::string>& words) {
+  if (words.empty() || words[0] != "help") return;
+  const bool named = words.size() > 1 && is_command(app, words[1]);
+  words = named ? std::vector<std::string>{words[1], "--help"} : std::vector<std::string>{"--help"};
+}
+
+// Of a command that was named, its own help says more.
+Finished usage_error(const CLI::App& app, const std::vector<std::string>& words,
+                     const std::string& message) {
+  const bool named = !words.empty() && is_command(app, words[0]);
+  const std::string help = named ? "weir " + words[0] + " --help" : "weir --help";
+  return Finished{kExitUsage, "weir: " + message + "\nsee " + help + "\n"};
 }
 
 }  // namespace
@@ -254,23 +274,25 @@ Command parse_command_line(int argc, const char* const* argv) {
   CLI::App app(kAbout, "weir");
   AllOptions options;
   add_commands(app, options);
+  std::vector<std::string> words(argv + 1, argv + argc);
+  read_help(app, words);
 
-  if (const std::string mistake = check_command(app, argc, argv); !mistake.empty()) {
-    return usage_error(mistake);
+  if (const std::string mistake = check_command(app, words); !mistake.empty()) {
+    return usage_error(app, words, mistake);
   }
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& success) {  // --help, --version
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // as CLI11 wants them
+  } catch (const CLI::Success& success) {                               // --help, --version
     std::ostringstream out;
     app.exit(success, out, out);
     return Finished{kExitOk, out.str()};
   } catch (const CLI::ParseError& error) {
-    return usage_error(error.what());
+    return usage_error(app, words, error.what());
   }
 
   if (app.got_subcommand("serve")) {
     const std::string mistake = check_serve(options.serve);
-    if (!mistake.empty()) return usage_error(mistake);
+    if (!mistake.empty()) return usage_error(app, words, mistake);
     return options.serve;
   }
   if (app.got_subcommand("validate")) return options.validate;

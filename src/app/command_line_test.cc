@@ -43,13 +43,26 @@ TEST(CommandLine, RefusesWrongUsageWithTwoAndTheWayToHelp) {
     const auto* finished = std::get_if<Finished>(&command);
     ASSERT_NE(finished, nullptr) << (arguments.empty() ? "" : arguments.back());
     EXPECT_EQ(finished->exit_code, kExitUsage);
-    EXPECT_NE(finished->text.find("see weir --help"), std::string::npos);
+    EXPECT_NE(finished->text.find("see weir "), std::string::npos);
+    EXPECT_NE(finished->text.find("--help"), std::string::npos);
   }
+}
+
+TEST(CommandLine, NamesTheHelpOfTheCommandThatWasMeant) {
+  const auto finished = std::get<Finished>(parse({"serve", "a.yaml"}));
+  EXPECT_NE(finished.text.find("see weir serve --help"), std::string::npos) << finished.text;
+}
+
+TEST(CommandLine, TakesHelpAsACommandToo) {
+  const auto text = [](const Command& command) { return std::get<Finished>(command).text; };
+  EXPECT_EQ(text(parse({"help"})), text(parse({"--help"})));
+  EXPECT_EQ(text(parse({"help", "serve"})), text(parse({"serve", "--help"})));
+  EXPECT_EQ(std::get<Finished>(parse({"help", "serve"})).exit_code, kExitOk);
 }
 
 TEST(CommandLine, NamesTheCommandsWhereOneIsUnknown) {
   const auto finished = std::get<Finished>(parse({"sevre", "-c", "a.yaml"}));
-  EXPECT_NE(finished.text.find("unknown command 'sevre', there are serve, validate, "),
+  EXPECT_NE(finished.text.find("unknown command 'sevre', did you mean serve? There are serve, "),
             std::string::npos)
       << finished.text;
 }
