@@ -19,22 +19,24 @@ constexpr std::string_view kOps[] = {"charge", "peek", "refund", "take", "renew"
 constexpr std::string_view kEndings[] = {"refused", "timeout",     "lost",
                                          "unsent",  "unreachable", "foreign"};
 
-// What follows from an outage, and from a refusal of one call.
+// What follows from an outage, from a refusal of one call, and from the outage's end.
 struct Consequence {
   std::string_view of_outage;
   std::string_view of_refusal;
+  std::string_view of_return;
 };
 
 Consequence consequence(Health::Concern concern) {
   switch (concern) {
     case Health::Concern::kDecisions:
-      return {"; decisions follow on_error until it is over", "; such decisions follow on_error"};
+      return {"; decisions follow on_error until it is over", "; such decisions follow on_error",
+              ""};
     case Health::Concern::kPolicy:
       return {"; changes to the policy are not seen until it is over",
-              "; changes to the policy are not seen"};
+              "; changes to the policy are not seen", "; changes to the policy are seen again"};
     case Health::Concern::kBans:
       return {"; each instance bans for itself until it is over",
-              "; each instance bans for itself meanwhile"};
+              "; each instance bans for itself meanwhile", "; bans are shared again"};
   }
   return {};
 }
@@ -89,7 +91,8 @@ void Health::trouble(std::string_view what, bool begins, const std::string& mess
       line = std::string(what) + ": " + message + std::string(consequence(concern_).of_outage);
     } else if (!begins && state.open > 0 && --state.open == 0) {
       states_.erase(found);
-      line = std::string(what) + ": " + (message.empty() ? "is back" : message);
+      line = std::string(what) + ": " + (message.empty() ? "is back" : message) +
+             std::string(consequence(concern_).of_return);
     }
     down_.store(static_cast<int>(states_.size()), std::memory_order_relaxed);
   }
