@@ -26,6 +26,8 @@ class Backend {
   };
 
   virtual Taken take(std::uint64_t cost, Instant now) = 0;
+  // How many tokens one call could take.
+  virtual std::uint64_t left(Instant now) = 0;
   // Takes now what may only be used after a delay.
   virtual Taken reserve(std::uint64_t cost, Duration most_delay, Instant now) = 0;
   virtual void give_back(std::uint64_t cost, Instant now, std::optional<Instant> charged_at) = 0;

@@ -18,6 +18,7 @@ class BucketBackend final : public Backend {
   explicit BucketBackend(const Shape& shape) : shape_(shape) {}
 
   Taken take(std::uint64_t cost, Instant now) override;
+  std::uint64_t left(Instant now) override { return take(0, now).verdict.remaining; }
   Taken reserve(std::uint64_t cost, Duration most_delay, Instant now) override;
   void give_back(std::uint64_t cost, Instant now, std::optional<Instant> charged_at) override;
   void take_anyway(std::uint64_t cost, Instant now) override;

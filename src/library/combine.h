@@ -33,4 +33,12 @@ inline Verdict combined(std::span<const store::Answer> answers, bool admitted) {
   return verdict;
 }
 
+// How many tokens one call could take from all of them: the one that a verdict names has the least
+// share left, and another may have fewer. REQUIRES: at least one answer.
+inline std::uint64_t least_left(std::span<const store::Answer> answers) {
+  std::uint64_t least = answers[0].verdict.remaining;
+  for (const store::Answer& answer : answers) least = std::min(least, answer.verdict.remaining);
+  return least;
+}
+
 }  // namespace weir::library

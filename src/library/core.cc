@@ -120,11 +120,10 @@ std::optional<Verdict> Core::blocked(Instant now) {
 
 Portion Core::allow_at_most(std::uint64_t most, Instant now) {
   const Visit visit(*this, now);
-  const Verdict left = backend().take(0, now).verdict;
-  const std::uint64_t wanted = std::min(most, left.remaining);
-  Portion portion{0, take(wanted > 0 ? wanted : std::min<std::uint64_t>(most, 1), now)};
-  if (portion.verdict.allowed()) portion.taken = wanted;
-  return portion;
+  const std::uint64_t least = std::min<std::uint64_t>(most, 1);
+  const std::uint64_t wanted = std::max(std::min(most, backend().left(now)), least);
+  const Verdict verdict = take(wanted, now);
+  return Portion{verdict.allowed() ? wanted : 0, verdict};
 }
 
 Ticket Core::reserve(std::uint64_t cost, Duration most_delay, Instant now) {

@@ -144,10 +144,11 @@ KeyedCore::Taken KeyedCore::take(const Rules& rules, std::string_view key, std::
 
 KeyedCore::Taken KeyedCore::take_locked(const Rules& rules, std::string_view key,
                                         std::uint64_t cost, Instant now) {
-  if (const auto no = cost > 0 ? blocked(rules, key, now) : std::nullopt) return Taken{*no, now};
+  if (const auto no = cost > 0 ? blocked(rules, key, cost, now) : std::nullopt)
+    return Taken{*no, now};
   Charges charges;
   add(rules, key, cost, charges);
-  boost::container::small_vector<store::Answer, 4> answers(charges.all.size());
+  Answers answers(charges.all.size());
   store::MemoryStore& memory = store_->memory;
   const auto admission =
       is_quick(rules) ? memory.charge_under_lock(charges.all, now, answers, charges.takeovers)
@@ -216,15 +217,32 @@ void KeyedCore::correct(std::string_view key, store::Change change, std::uint64_
   store_->memory.correct_now(charges.all, std::nullopt, now, charges.takeovers);
 }
 
-std::optional<Verdict> KeyedCore::blocked(const Rules& rules, std::string_view key, Instant now) {
+KeyedCore::Answers KeyedCore::look(const Rules& rules, std::string_view key, std::uint64_t cost,
+                                   Instant now) {
+  Charges charges;
+  add(rules, key, cost, charges);
+  Answers answers(charges.all.size());
+  store_->memory.look_now(charges.all, now, answers, charges.takeovers);
+  return answers;
+}
+
+// WHY as it stands now: while a key is blocked nobody takes from it, so that what is missing comes
+// in as fast as ever.
+std::optional<Verdict> KeyedCore::blocked(const Rules& rules, std::string_view key,
+                                          std::uint64_t cost, Instant now) {
   const std::int64_t ns = limit::read(limit::Timeline::kSteady, now);
   const auto until = blocks_.find(key, ns);
   if (!until) return std::nullopt;
-  Verdict verdict = take(rules, key, 0, now).verdict;
+  Verdict verdict = combined(look(rules, key, cost, now), false);
+  if (verdict.outcome == Outcome::kNever) return verdict;
   verdict.outcome = Outcome::kDenied;
-  verdict.retry_after = Duration(*until - ns);
+  verdict.retry_after = std::max(verdict.retry_after, Duration(*until - ns));
   verdict.reset_after = std::max(verdict.reset_after, verdict.retry_after);
   return verdict;
+}
+
+std::uint64_t KeyedCore::left(const Rules& rules, std::string_view key, Instant now) {
+  return least_left(look(rules, key, 0, now));
 }
 
 }  // namespace weir::library

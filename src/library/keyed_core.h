@@ -114,9 +114,15 @@ class KeyedCore {
   // Gives `cost` back, or takes it though it may not be there.
   void correct(std::string_view key, store::Change change, std::uint64_t cost, Instant now,
                std::optional<Instant> charged_at);
-  std::optional<Verdict> blocked(const Rules& rules, std::string_view key, Instant now);
+  // The refusal of a blocked key, or nothing: a call of `cost` is told to come when it would be
+  // admitted if nobody else called, at the block's end or later, or never.
+  std::optional<Verdict> blocked(const Rules& rules, std::string_view key, std::uint64_t cost,
+                                 Instant now);
+  // How many tokens a call could take, as far as its numbers go.
+  std::uint64_t left(const Rules& rules, std::string_view key, Instant now);
 
  private:
+  using Answers = boost::container::small_vector<store::Answer, 4>;
   using Spot = store::MemoryStore::Spot;
   using Touched = store::MemoryStore::Touched;
 
@@ -126,6 +132,8 @@ class KeyedCore {
   // Without a lock; not made where take_locked() must be asked.
   Touched take_quickly(const Rules& rules, std::string_view key, std::uint64_t cost, Instant now);
   Taken take_locked(const Rules& rules, std::string_view key, std::uint64_t cost, Instant now);
+  // What take() would answer for each set of numbers.
+  Answers look(const Rules& rules, std::string_view key, std::uint64_t cost, Instant now);
   void take_in_turn(const Rules& rules, std::span<const KeyedCall> calls, Instant now,
                     std::span<Verdict> verdicts);
   void take_side_by_side(const Rules& rules, std::span<const KeyedCall> calls, Instant now,

@@ -124,18 +124,19 @@ Portion KeyedLimiter::allow_at_most(std::string_view key, std::uint64_t most,
                                     std::optional<Instant> now) {
   const Instant at = core_->or_now(now);
   const Rules& rules = core_->rules();
-  // Another caller may take some between the two steps; what he took is not there to be offered.
-  for (;;) {
-    const std::uint64_t left = core_->take(rules, key, 0, at).verdict.remaining;
-    const std::uint64_t wanted = std::min(most, left);
-    Portion portion;
-    portion.verdict =
-        core_->take(rules, key, wanted > 0 ? wanted : std::min<std::uint64_t>(most, 1), at).verdict;
-    if (portion.verdict.allowed()) {
-      portion.taken = wanted > 0 ? wanted : std::min<std::uint64_t>(most, 1);
-    }
-    if (portion.taken > 0 || wanted <= 1) return portion;
-    most = wanted - 1;
+  const std::uint64_t least = std::min<std::uint64_t>(most, 1);
+  if (const auto no = least > 0 ? core_->blocked(rules, key, least, at) : std::nullopt) {
+    return Portion{0, *no};
+  }
+  // Another caller may take some between the two steps, which are then made again; the last time
+  // for one token, so that a key that many fight over cannot hold this one for ever.
+  constexpr int kMaxLooks = 16;
+  for (int looks = 1;; ++looks) {
+    const std::uint64_t left = looks < kMaxLooks ? core_->left(rules, key, at) : 0;
+    const std::uint64_t wanted = std::max(std::min(most, left), least);
+    const Verdict verdict = core_->take(rules, key, wanted, at).verdict;
+    if (verdict.allowed()) return Portion{wanted, verdict};
+    if (left == 0 || verdict.outcome == Outcome::kNever) return Portion{0, verdict};
   }
 }
 
@@ -182,6 +183,8 @@ Result<Together::Answer> Together::check(std::span<const Part> parts, std::optio
   if (parts.empty()) return Error{ErrorCode::kInvalid, "no limits to check together"};
   KeyedCore::Charges charges;
   std::vector<std::size_t> owners;
+  std::vector<store::Answer> blocked;
+  std::vector<std::size_t> blocked_parts;
   library::StoreCore& store = parts[0].limiter->core_->store();
   const Instant at = parts[0].limiter->core_->or_now(now);
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -199,15 +202,25 @@ Result<Together::Answer> Together::check(std::span<const Part> parts, std::optio
     if (charges.all.size() + rules.rules.size() > store::kMaxCharges) {
       return Error{ErrorCode::kInvalid, "more than 64 counters in one request; ask for fewer"};
     }
-    if (const auto no = parts[i].cost > 0 ? core.blocked(rules, parts[i].key, at) : std::nullopt) {
-      return Answer{*no, i};
+    if (const auto no = parts[i].cost > 0 ? core.blocked(rules, parts[i].key, parts[i].cost, at)
+                                          : std::nullopt) {
+      blocked.push_back({*no});
+      blocked_parts.push_back(i);
     }
     core.add(rules, parts[i].key, parts[i].cost, charges);
     owners.resize(charges.all.size(), i);
   }
   std::vector<store::Answer> answers(charges.all.size());
-  const auto admission = store.memory.charge_now(charges.all, at, answers, charges.takeovers);
-  return Answer{library::combined(answers, admission.admitted), owners[library::named_of(answers)]};
+  if (blocked.empty()) {
+    const auto admission = store.memory.charge_now(charges.all, at, answers, charges.takeovers);
+    return Answer{library::combined(answers, admission.admitted),
+                  owners[library::named_of(answers)]};
+  }
+  // One that is not blocked may have to wait longer, or for ever.
+  store.memory.look_now(charges.all, at, answers, charges.takeovers);
+  answers.insert(answers.end(), blocked.begin(), blocked.end());
+  owners.insert(owners.end(), blocked_parts.begin(), blocked_parts.end());
+  return Answer{library::combined(answers, false), owners[library::named_of(answers)]};
 }
 
 }  // namespace weir

@@ -79,6 +79,17 @@ TEST(KeyedLimiter, BlocksAKeyForAWhile) {
   EXPECT_TRUE(limiter.allow("bad", 5, at_ns(11 * kSecond)));
 }
 
+TEST(KeyedLimiter, TellsABlockedKeyWhenACallOfItsCostIsAdmittedOrThatItNeverIs) {
+  KeyedLimiter limiter = make(kFive);
+  ASSERT_TRUE(limiter.allow("k", 5, at_ns(0)));
+  ASSERT_TRUE(limiter.block("k", seconds(2), at_ns(0)));
+  EXPECT_EQ(limiter.check("k", 1, at_ns(0)).retry_after, seconds(2)) << "as the block ends";
+  EXPECT_EQ(limiter.check("k", 4, at_ns(0)).retry_after, seconds(4)) << "as the tokens are there";
+  EXPECT_EQ(limiter.check("k", 6, at_ns(0)).outcome, Outcome::kNever);
+  EXPECT_FALSE(limiter.allow("k", 4, at_ns(4 * kSecond - 1)));
+  EXPECT_TRUE(limiter.allow("k", 4, at_ns(4 * kSecond)));
+}
+
 TEST(KeyedLimiter, RefusesToBlockMoreKeysThanItHolds) {
   KeyedLimiter limiter = make(kFive);
   for (int i = 0; i < 65'536; ++i) {
@@ -95,6 +106,24 @@ TEST(KeyedLimiter, TakesAtMostWhatIsThere) {
   const Portion none = limiter.allow_at_most("k", 3, at_ns(0));
   EXPECT_EQ(none.taken, 0u);
   EXPECT_EQ(none.verdict.retry_after, seconds(1));
+}
+
+TEST(KeyedLimiter, TakesNothingOfABlockedKeyHoweverMuchItHolds) {
+  KeyedLimiter limiter = make(TokenBucket{{1'000'000, seconds(1)}, 1ULL << 40});
+  ASSERT_TRUE(limiter.block("k", seconds(10), at_ns(0)));
+  const Portion none = limiter.allow_at_most("k", 1ULL << 40, at_ns(0));
+  EXPECT_EQ(none.taken, 0u);
+  EXPECT_EQ(none.verdict.retry_after, seconds(10));
+}
+
+TEST(KeyedLimiter, TakesAtMostWhatTheSetOfNumbersThatHoldsTheLeastHas) {
+  const std::uint64_t many = 1 << 30;
+  const Store store = Store::memory();
+  KeyedLimiter limiter = *KeyedLimiter::make(
+      "test", {FixedWindow{many, seconds(86'400)}, FixedWindow{5, seconds(1)}}, store);
+  limiter.penalty("k", many - 100, at_ns(0));
+  EXPECT_EQ(limiter.peek("k", at_ns(kSecond)).remaining, 100u) << "the least share of its limit";
+  EXPECT_EQ(limiter.allow_at_most("k", many, at_ns(kSecond)).taken, 5u);
 }
 
 TEST(KeyedLimiter, SettlesACallInTheWindowThatWasCharged) {
@@ -259,48 +288,6 @@ TEST(KeyedLimiter, NeverAdmitsMoreThanTheLargestWhileItsNumbersChangeUnderCalls)
   done = true;
   for (std::thread& caller : callers) caller.join();
   EXPECT_LE(admitted, 1000u);
-}
-
-TEST(Together, ChargesAllOrNone) {
-  const Store store = Store::memory();
-  KeyedLimiter global = *KeyedLimiter::make("global", {TokenBucket{{1, seconds(1)}, 100}}, store);
-  KeyedLimiter per_ip = *KeyedLimiter::make("ip", {TokenBucket{{1, seconds(1)}, 1}}, store);
-  int allowed = 0;
-  for (int i = 0; i < 100; ++i) {
-    const Together::Part parts[] = {{&global, ""}, {&per_ip, "10.0.0.1"}};
-    const auto answer = Together::check(parts, at_ns(0));
-    ASSERT_TRUE(answer);
-    allowed += answer->verdict.allowed();
-    EXPECT_EQ(answer->named, 1u) << "the smaller share, then the longer wait";
-  }
-  EXPECT_EQ(allowed, 1);
-  EXPECT_EQ(global.peek("", at_ns(0)).remaining, 99u);
-}
-
-TEST(Together, HasTheCallerWaitForTheLongestOfTheDelays) {
-  const Store store = Store::memory();
-  KeyedLimiter slow = *KeyedLimiter::make("slow", {LeakyBucket{{1, seconds(1)}, 100}}, store);
-  KeyedLimiter few = *KeyedLimiter::make("few", {TokenBucket{{1, seconds(3600)}, 3}}, store);
-  const Together::Part parts[] = {{&slow, "k"}, {&few, "k"}};
-  for (int i = 0; i < 3; ++i) {
-    const auto answer = Together::check(parts, at_ns(0));
-    EXPECT_EQ(answer->named, 1u);
-    EXPECT_TRUE(answer->verdict.allowed());
-    EXPECT_EQ(answer->verdict.delay, seconds(i));
-  }
-  const auto refused = Together::check(parts, at_ns(0));
-  EXPECT_FALSE(refused->verdict.allowed());
-  EXPECT_EQ(refused->verdict.delay, Duration(0));
-}
-
-TEST(Together, SaysWhatCannotBeChargedTogether) {
-  KeyedLimiter one = make(kFive);
-  KeyedLimiter other = make(kFive);
-  const Together::Part stores[] = {{&one, "k"}, {&other, "k"}};
-  EXPECT_FALSE(Together::check(stores, at_ns(0)).has_value());
-  const Together::Part twice[] = {{&one, "k"}, {&one, "k"}};
-  EXPECT_FALSE(Together::check(twice, at_ns(0)).has_value());
-  EXPECT_FALSE(Together::check({}, at_ns(0)).has_value());
 }
 
 TEST(KeyedLimiter, AdmitsExactlyTheLimitToManyThreads) {

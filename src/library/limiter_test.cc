@@ -65,6 +65,16 @@ TEST(Limiter, TakesAtMostWhatIsThere) {
   EXPECT_EQ(none.verdict.retry_after, seconds(1));
 }
 
+TEST(Limiter, TakesAtMostWhatTheSetOfNumbersThatHoldsTheLeastHas) {
+  Limiter limiter = *Limiter::make({FixedWindow{100, seconds(86'400)}, FixedWindow{5, seconds(1)}});
+  for (int second = 0; second < 18; ++second) {
+    ASSERT_TRUE(limiter.allow(5, at_ns(second * 1000 * kMs)));
+  }
+  EXPECT_EQ(limiter.allow_at_most(10, at_ns(18'000 * kMs)).taken, 5u);
+  EXPECT_EQ(limiter.allow_at_most(10, at_ns(19'000 * kMs)).taken, 5u);
+  EXPECT_EQ(limiter.allow_at_most(10, at_ns(20'000 * kMs)).verdict.outcome, Outcome::kDenied);
+}
+
 TEST(Limiter, RefundsNeverAboveFull) {
   Limiter limiter = bucket(1, seconds(1), 3);
   ASSERT_TRUE(limiter.allow(2, at_ns(0)));

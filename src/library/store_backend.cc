@@ -35,6 +35,13 @@ Backend::Taken StoreBackend::take(std::uint64_t cost, Instant now) {
   return Taken{combined(answers, admission.admitted), admission.at};
 }
 
+std::uint64_t StoreBackend::left(Instant now) {
+  const Charges asked = charges(0);
+  boost::container::small_vector<store::Answer, 4> answers(asked.size());
+  store_.charge_now(asked, now, answers);
+  return least_left(answers);
+}
+
 Backend::Taken StoreBackend::reserve(std::uint64_t cost, Duration most_delay, Instant now) {
   Taken taken = take(cost, now);
   if (!taken.verdict.allowed() || taken.verdict.delay <= most_delay) return taken;

@@ -27,6 +27,7 @@ class StoreBackend final : public Backend {
   explicit StoreBackend(std::vector<limit::Rule> rules);
 
   Taken take(std::uint64_t cost, Instant now) override;
+  std::uint64_t left(Instant now) override;
   Taken reserve(std::uint64_t cost, Duration most_delay, Instant now) override;
   void give_back(std::uint64_t cost, Instant now, std::optional<Instant> charged_at) override;
   void take_anyway(std::uint64_t cost, Instant now) override;

@@ -73,6 +73,14 @@ Admission MemoryStore::charge_under_lock(std::span<const Charge> charges, Instan
   return charge_locked(charges, answers, takeovers);
 }
 
+void MemoryStore::look_now(std::span<const Charge> charges, Instant now, std::span<Answer> answers,
+                           Takeovers takeovers) {
+  WEIR_CHECK(charges.size() == answers.size() && charges.size() <= kMaxCharges,
+             "a request meets at most 64 counters, with room for an answer to each");
+  const Visit visit(*this, now);
+  charge_locked(charges, answers, takeovers, /*look=*/true);
+}
+
 // WHY the time is read after the slot, in next(): it is then as late as any that led to what the
 // slot holds.
 MemoryStore::Touched MemoryStore::touch_shared(BucketSlot& slot, std::uint64_t name,
@@ -92,7 +100,7 @@ MemoryStore::Touched MemoryStore::touch_shared(BucketSlot& slot, std::uint64_t n
 }
 
 Admission MemoryStore::charge_locked(std::span<const Charge> charges, std::span<Answer> answers,
-                                     Takeovers takeovers) {
+                                     Takeovers takeovers, bool look) {
   if (book_.wants_reclaim()) reclaim_rules();
   start_epoch();
   Request request(*this, charges, takeovers);
@@ -103,7 +111,7 @@ Admission MemoryStore::charge_locked(std::span<const Charge> charges, std::span<
   }
   bool charged = false;
   for (std::size_t i = 0; i < charges.size(); ++i) {
-    if (!charges[i].with_before) charged = admitted && request.admit_together(i);
+    if (!charges[i].with_before) charged = admitted && !look && request.admit_together(i);
     answers[i] = Answer{charged ? request.commit(i) : request.leave(i)};
     if (charged && request.is_new(i)) {
       sample_.add(request.id(i), charges[i].counter);

@@ -68,6 +68,10 @@ class MemoryStore final : public Store {
   Admission charge_under_lock(std::span<const Charge> charges, Instant now,
                               std::span<Answer> answers, Takeovers takeovers = {});
 
+  // What charge_now() would answer. Charges nothing.
+  void look_now(std::span<const Charge> charges, Instant now, std::span<Answer> answers,
+                Takeovers takeovers = {});
+
   // For callers with many keys of one token bucket: the steps of a call that needs no lock, told
   // apart, so that they may be taken for several keys side by side.
   //
@@ -171,7 +175,7 @@ class MemoryStore final : public Store {
   Shard& shard_of(const Hash128& id) { return shards_[id.high & shard_mask_]; }
   SlotTable& table_of(const Hash128& id) const { return tables_[id.high & shard_mask_]; }
   Admission charge_locked(std::span<const Charge> charges, std::span<Answer> answers,
-                          Takeovers takeovers);
+                          Takeovers takeovers, bool look = false);
   Touched touch_shared(BucketSlot& slot, std::uint64_t name, const limit::NarrowBucket& bucket,
                        std::uint64_t cost);
   // What a bucket would be after a call.

@@ -100,6 +100,20 @@ TEST_F(MemoryStoreTest, OfAShadowLimitOnePairOfNumbersThatRefusesKeepsTheOthersF
   EXPECT_EQ(answers[2].verdict.remaining, 6u) << "of another limit";
 }
 
+TEST_F(MemoryStoreTest, ALookIsAnsweredAsTheCallWouldBeAndTakesNothing) {
+  const auto rule = bucket(1, 3);
+  const Charge charge{.rule = &rule, .counter = "limit", .key = "x", .cost = 2};
+  Answer answer;
+  for (int i = 0; i < 3; ++i) {
+    store_.look_now({&charge, 1}, now_, {&answer, 1});
+    EXPECT_TRUE(answer.verdict.allowed());
+    EXPECT_EQ(answer.verdict.remaining, 3u);
+  }
+  EXPECT_TRUE(store_.charge_now({&charge, 1}, now_, {&answer, 1}).admitted);
+  store_.look_now({&charge, 1}, now_, {&answer, 1});
+  EXPECT_FALSE(answer.verdict.allowed());
+}
+
 TEST_F(MemoryStoreTest, AShadowLimitNeverRefusesAndIsChargedOnlyWithTheRequest) {
   const auto enforced = bucket(1, 3);
   const auto shadow = bucket(1, 2);
