@@ -72,6 +72,11 @@ std::string describe_upstreams(const policy::Gateway& gateway) {
   return counted(gateway.routes.size(), "route") + (text.empty() ? "" : ", else " + text);
 }
 
+// As the section of the policy says it.
+Error in_section(const char* name, const Error& error) {
+  return Error{error.code, std::string(name) + ": " + error.message};
+}
+
 }  // namespace
 
 Duration drain_time(const policy::Policy& policy) {
@@ -93,9 +98,9 @@ Listeners::Listener* Listeners::find(Kind kind) const {
 
 Result<std::unique_ptr<Listeners::Opened>> Listeners::open(const policy::Policy& policy) {
   auto opened = std::make_unique<Opened>();
-  const auto undo = [&](const char* name, const Error& error) {
+  const auto undo = [&](Error error) {
     for (auto& useless : opened->listeners) retire(std::move(useless), Duration{0});
-    return Error{error.code, std::string(name) + ": " + error.message};
+    return error;
   };
   for (std::size_t i = 0; i < kSections.size(); ++i) {
     const Kind kind{static_cast<std::uint8_t>(i)};
@@ -108,18 +113,18 @@ Result<std::unique_ptr<Listeners::Opened>> Listeners::open(const policy::Policy&
       for (auto& socket : before->listening().share_sockets()) inherited_.add(std::move(socket));
     }
     auto one = open_one(kind, *section);
-    if (!one) return undo(kSections[i].name, one.error());
+    if (!one) return undo(in_section(kSections[i].name, one.error()));
     opened->listeners.push_back(std::move(*one));
   }
   warn_of_unwanted_sockets();
   const auto certificates = read_certificates(policy);
-  if (!certificates) return undo("tls", certificates.error());
+  if (!certificates) return undo(certificates.error());
   // WHY what is open last: nothing can fail any more once it has another file.
   for (const auto* all : {&opened->listeners, &open_}) {
     for (const auto& one : *all) {
       if (!one->gateway) continue;
       if (auto used = one->gateway->use_access_log(*policy.gateway); !used) {
-        return undo("gateway", used.error());
+        return undo(in_section("gateway", used.error()));
       }
     }
   }
@@ -211,15 +216,16 @@ Result<bool> Listeners::load_certificates(const policy::Policy& policy) {
 Result<Listeners::Certificates> Listeners::read_certificates(const policy::Policy& policy) {
   Certificates all;
   for (const auto& one : open_) {
-    const auto* section = kSections[static_cast<std::size_t>(one->kind)].listener(policy);
+    const Section& kind = kSections[static_cast<std::size_t>(one->kind)];
+    const auto* section = kind.listener(policy);
     if (section == nullptr || !section->tls || !one->listening().has_tls()) continue;
     auto read = one->listening().prepare_tls(tls_files(*section->tls));
-    if (!read) return read.error();
+    if (!read) return in_section(kind.name, read.error());
     all.push_back(std::move(*read));
   }
   if (policy.gateway) {
     auto read = upstreams_.prepare_tls(*policy.gateway);
-    if (!read) return read.error();
+    if (!read) return in_section("gateway", read.error());
     all.push_back(std::move(*read));
   }
   return all;

@@ -177,11 +177,11 @@ class Gateway(TlsTest):
 
         before = self.connect().getpeercert()["serialNumber"]
         self.key.write_text("no key\n")
-        process.wait_for("are not used: cannot use")
+        process.wait_for("are not used: gateway: cannot use")
         self.assertEqual(self.connect().getpeercert()["serialNumber"], before)
         at = len(process.lines)
         process.signal(signal.SIGHUP)
-        process.wait_for("reload refused: tls: cannot use", after=at)
+        process.wait_for("reload refused: gateway: cannot use", after=at)
 
     def test_a_certificate_that_cannot_be_used_is_told_at_the_start(self):
         other, _ = self.authority.sign("other")
@@ -277,7 +277,7 @@ admin: {{ listen: 127.0.0.1:{admin}, {self.mtls} }}
                     f"admin: {{ listen: 127.0.0.1:{admin}, {admin_tls} }}\n{LIMITS}")
         log, empty = self.folder / "log", self.write("empty.pem", "")
         process = self.serve(policy(self.mtls, self.tls, log))
-        for admin_tls, file, why in ((f"tls: {{ cert: {empty}, key: {self.key} }}", log, "tls: cannot use"),
+        for admin_tls, file, why in ((f"tls: {{ cert: {empty}, key: {self.key} }}", log, "admin: cannot use"),
                                      (self.tls, self.folder / "none" / "log", "access_log: ")):
             at = len(process.lines)
             self.write("weir.yaml", policy(self.tls, admin_tls, file))
