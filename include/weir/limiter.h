@@ -55,7 +55,9 @@ struct Portion {
   Verdict verdict;
 };
 
-// Tokens that were taken, now or ahead of time. Not a guard: destroying it gives nothing back.
+// Tokens that were taken, now or ahead of time. Not a guard: destroying it gives nothing back. It
+// ends with the counters that it was taken from: after reset(), set_tokens(), and an update() that
+// starts afresh (kReset, or from one bucket to other limits or back), it corrects nothing.
 // THREADS: one at a time.
 class WEIR_API Ticket {
  public:
@@ -72,7 +74,7 @@ class WEIR_API Ticket {
   // were told. Once; afterwards, as for a ticket that was not granted, does nothing.
   void cancel(std::optional<Instant> now = std::nullopt);
   // The call turned out to cost `actual`: gives the rest back, or takes what was missing though it
-  // may not be there. Once, as cancel().
+  // may not be there, in the window that was charged. Once, as cancel().
   void settle(std::uint64_t actual, std::optional<Instant> now = std::nullopt);
 
  private:
@@ -80,12 +82,14 @@ class WEIR_API Ticket {
   library::Core* core_ = nullptr;
   std::uint64_t cost_ = 0;
   std::uint64_t order_ = 0;  // among all that took or wait
+  std::uint64_t generation_ = 0;
   Instant charged_at_;
   Verdict verdict_;
 };
 
 // A place in a limiter's queue, for those who bring their own way to wait (weir/asio.h). Destroying
-// one that was not admitted leaves the queue: those behind it move up.
+// one that was not admitted, or has not learned of it by poll(), gives back what it held: those
+// behind it move up.
 // THREADS: one at a time; `changed` runs on any thread, under the limiter's lock: it must only wake
 // somebody, and must not call the limiter.
 class WEIR_API Waiter {
@@ -144,7 +148,8 @@ class WEIR_API Limiter {
 
   // Waits for the tokens, first come, first served; each waiting thread is woken once, when its
   // turn has come. Refused without waiting where it is known that the turn comes after `deadline`
-  // (on the steady timeline of the limiter's clock), or never; nothing is taken then.
+  // (on the steady timeline of the limiter's clock), or never; nothing is taken then. Where only a
+  // bound of the turn is known (concurrency), it waits until the deadline.
   Verdict acquire(std::uint64_t cost = 1);
   Verdict acquire_until(Instant deadline, std::uint64_t cost = 1);
   // The same, for those who wait by other means. `changed`: see Waiter.
@@ -160,6 +165,7 @@ class WEIR_API Limiter {
   void penalty(std::uint64_t cost, std::optional<Instant> now = std::nullopt);
   // Refuses every call that takes something, for this long (at most 100 years). 0 lifts it. Those
   // who wait keep their order; as it ends they find what the limiter holds by then, like anyone.
+  // Who is refused meanwhile is told when the call is admitted after it, or never.
   void block(Duration duration, std::optional<Instant> now = std::nullopt);
   // As new: full, and not blocked. Those who wait keep their order.
   void reset(std::optional<Instant> now = std::nullopt);

@@ -22,13 +22,16 @@ Backend::Taken BucketBackend::answer(const Verdict& verdict, Instant now) const 
 }
 
 Backend::Taken BucketBackend::take(std::uint64_t cost, Instant now) {
-  advance(now);
-  if (cost == 0) return answer(shown(shape_, level_), now);
-  if (cost > shape_.burst || level_.debt + shape_.ticks(cost) > shape_.capacity()) {
-    return answer(refused(shape_, level_, cost), now);
-  }
+  const Verdict verdict = look(cost, now);
+  if (cost == 0 || !verdict.allowed()) return answer(verdict, now);
   level_.debt += shape_.ticks(cost);
   return answer(shown(shape_, level_), now);
+}
+
+Verdict BucketBackend::look(std::uint64_t cost, Instant now) {
+  advance(now);
+  const bool enough = cost <= shape_.burst && level_.debt + shape_.ticks(cost) <= shape_.capacity();
+  return cost == 0 || enough ? shown(shape_, level_) : refused(shape_, level_, cost);
 }
 
 Backend::Taken BucketBackend::reserve(std::uint64_t cost, Duration most_delay, Instant now) {
@@ -49,7 +52,7 @@ void BucketBackend::give_back(std::uint64_t cost, Instant now, std::optional<Ins
   level_.debt = back >= level_.debt ? 0 : level_.debt - back;
 }
 
-void BucketBackend::take_anyway(std::uint64_t cost, Instant now) {
+void BucketBackend::take_anyway(std::uint64_t cost, Instant now, std::optional<Instant>) {
   advance(now);
   const Wide most = std::max(shape_.most_debt(), level_.debt);
   level_.debt = std::min(level_.debt + shape_.ticks(cost), most);

@@ -19,9 +19,10 @@ class BucketBackend final : public Backend {
 
   Taken take(std::uint64_t cost, Instant now) override;
   std::uint64_t left(Instant now) override { return take(0, now).verdict.remaining; }
+  Verdict look(std::uint64_t cost, Instant now) override;
   Taken reserve(std::uint64_t cost, Duration most_delay, Instant now) override;
   void give_back(std::uint64_t cost, Instant now, std::optional<Instant> charged_at) override;
-  void take_anyway(std::uint64_t cost, Instant now) override;
+  void take_anyway(std::uint64_t cost, Instant now, std::optional<Instant> charged_at) override;
   void set_left(std::uint64_t tokens, Instant now) override;
   void reset(Instant now) override;
   void update(const Shape& shape, Inherit inherit, Instant now);

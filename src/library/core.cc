@@ -97,7 +97,7 @@ Verdict Core::check(std::uint64_t cost, Instant now) {
 // REQUIRES: visited, as all below that are private.
 Verdict Core::take(std::uint64_t cost, Instant now) {
   if (cost == 0) return backend().take(0, now).verdict;
-  if (const auto no = blocked(now)) return *no;
+  if (const auto no = blocked(cost, now)) return *no;
   if (counters_ && !queue_.empty()) {
     Verdict verdict = counters_->take(0, now).verdict;
     verdict.outcome = cost > verdict.quota ? Outcome::kNever : Outcome::kDenied;
@@ -107,14 +107,28 @@ Verdict Core::take(std::uint64_t cost, Instant now) {
   return backend().take(cost, now).verdict;
 }
 
-// The refusal of a blocked limiter, or nothing.
-std::optional<Verdict> Core::blocked(Instant now) {
-  const std::int64_t ns = limit::read(limit::Timeline::kSteady, now);
-  if (ns >= blocked_until_) return std::nullopt;
+// What a sample counts as.
+std::int64_t Core::latest(Instant now) {
+  return limit::read(limit::Timeline::kSteady, backend().take(0, now).at);
+}
+
+bool Core::is_blocked(Instant now) {
+  return limit::read(limit::Timeline::kSteady, now) < blocked_until_ &&
+         latest(now) < blocked_until_;
+}
+
+// The refusal of a blocked limiter, or nothing. It says what the call would be told at the end of
+// the block.
+std::optional<Verdict> Core::blocked(std::uint64_t cost, Instant now) {
+  if (!is_blocked(now)) return std::nullopt;
+  const Duration left(blocked_until_ - latest(now));
+  const Verdict unblocked = backend().look(cost, now);
   Verdict verdict = backend().take(0, now).verdict;
-  verdict.outcome = Outcome::kDenied;
-  verdict.retry_after = Duration(blocked_until_ - ns);
-  verdict.reset_after = std::max(verdict.reset_after, verdict.retry_after);
+  verdict.reset_after = std::max(verdict.reset_after, left);
+  verdict.outcome = unblocked.outcome == Outcome::kNever ? Outcome::kNever : Outcome::kDenied;
+  if (verdict.outcome == Outcome::kNever) return verdict;
+  verdict.retry_after = std::max(left, unblocked.retry_after);
+  verdict.retry_known = unblocked.retry_known || left >= unblocked.retry_after;
   return verdict;
 }
 
@@ -129,7 +143,7 @@ Portion Core::allow_at_most(std::uint64_t most, Instant now) {
 Ticket Core::reserve(std::uint64_t cost, Duration most_delay, Instant now) {
   const Visit visit(*this, now);
   Ticket ticket;
-  if (cost == 0 || blocked(now) || (counters_ && !queue_.empty())) {
+  if (cost == 0 || is_blocked(now) || (counters_ && !queue_.empty())) {
     ticket.verdict_ = take(cost, now);
     return ticket;
   }
@@ -139,17 +153,19 @@ Ticket Core::reserve(std::uint64_t cost, Duration most_delay, Instant now) {
   ticket.core_ = this;
   ticket.cost_ = cost;
   ticket.order_ = next_order_++;
+  ticket.generation_ = generation_;
   ticket.charged_at_ = taken.at;
   return ticket;
 }
 
 void Core::give_back(Ticket& ticket, std::uint64_t kept, Instant now) {
-  if (kept > ticket.cost_) penalty(kept - ticket.cost_, now);
+  const Visit visit(*this, now);
+  ticket.core_ = nullptr;
+  if (ticket.generation_ != generation_) return;
+  if (kept > ticket.cost_) backend().take_anyway(kept - ticket.cost_, now, ticket.charged_at_);
   if (kept < ticket.cost_) {
-    const Visit visit(*this, now);
     return_and_move_up(ticket.order_, ticket.cost_ - kept, now, ticket.charged_at_);
   }
-  ticket.core_ = nullptr;
 }
 
 void Core::refund(std::uint64_t cost, Instant now) {
@@ -159,26 +175,30 @@ void Core::refund(std::uint64_t cost, Instant now) {
 
 void Core::penalty(std::uint64_t cost, Instant now) {
   const Visit visit(*this, now);
-  backend().take_anyway(cost, now);
+  backend().take_anyway(cost, now, std::nullopt);
 }
 
 void Core::block(Duration duration, Instant now) {
   const Visit visit(*this, now);
   const std::int64_t span = std::clamp<std::int64_t>(duration.count(), 0, limit::kMaxSpanNs);
-  change(now, [&] { blocked_until_ = limit::read(limit::Timeline::kSteady, now) + span; });
+  change(now, [&] { blocked_until_ = latest(now) + span; });
 }
 
 void Core::reset(Instant now) {
   const Visit visit(*this, now);
   change(now, [&] {
     blocked_until_ = limit::kEarliestNs;
+    ++generation_;
     backend().reset(now);
   });
 }
 
 void Core::set_tokens(std::uint64_t tokens, Instant now) {
   const Visit visit(*this, now);
-  change(now, [&] { backend().set_left(tokens, now); });
+  change(now, [&] {
+    ++generation_;
+    backend().set_left(tokens, now);
+  });
 }
 
 Result<bool> Core::update(const std::vector<Numbers>& numbers, Inherit inherit, Instant now) {
@@ -186,6 +206,9 @@ Result<bool> Core::update(const std::vector<Numbers>& numbers, Inherit inherit, 
   if (!compiled) return compiled.error();
   const Visit visit(*this, now);
   change(now, [&] {
+    const bool afresh =
+        inherit == Inherit::kReset || bucket_.has_value() != compiled->bucket.has_value();
+    if (afresh) ++generation_;
     if (bucket_ && compiled->bucket) {
       bucket_->update(*compiled->bucket, inherit, now);
     } else if (compiled->bucket) {

@@ -86,6 +86,11 @@ class Core {
     std::unique_lock<std::mutex> lock_;
   };
   struct Compiled;
+  // When a waiter is to look again. `known`: it cannot be admitted before.
+  struct Turn {
+    std::int64_t ns;
+    bool known;
+  };
 
   Core(const Clock& clock, Compiled compiled);
   static Result<Compiled> compile(const std::vector<Numbers>& numbers);
@@ -103,15 +108,18 @@ class Core {
   // REQUIRES, for all below: visited.
   Backend& backend();
   Verdict take(std::uint64_t cost, Instant now);
-  std::optional<Verdict> blocked(Instant now);
+  std::int64_t latest(Instant now);
+  bool is_blocked(Instant now);
+  std::optional<Verdict> blocked(std::uint64_t cost, Instant now);
   void return_and_move_up(std::uint64_t order, std::uint64_t cost, Instant now,
                           std::optional<Instant> charged_at);
   void change(Instant now, const std::function<void()>& apply);
   void advance(Instant now);
   void hold(Waiting& waiting, Instant now);
-  std::int64_t try_admit(Waiting& waiting, Instant now);
+  void look(Waiting& waiting, Instant now);
+  Turn try_admit(Waiting& waiting, Instant now);
   std::int64_t turn_of(const Waiting& waiting) const;
-  void refuse(Waiting& waiting, std::int64_t turn, Instant now);
+  void refuse(Waiting& waiting, const Turn& turn, Instant now);
   void end(Waiting& waiting, Waiter::State state);
   void remove(Waiting& waiting, Instant now);
   void wake_first();
@@ -126,6 +134,8 @@ class Core {
   std::int64_t blocked_until_ = limit::kEarliestNs;
   std::list<Waiting*> queue_;  // as long as callers wait
   std::uint64_t next_order_ = 0;
+  // How often the counters have started afresh: what was taken before is not theirs any more.
+  std::uint64_t generation_ = 0;
 };
 
 }  // namespace weir::library

@@ -32,30 +32,43 @@ Verdict Core::acquire(std::uint64_t cost, std::int64_t deadline) {
 
 // A turn that is known to come after the deadline is refused here, before any waiting.
 void Core::join(Waiting& waiting, Instant now) {
-  {
-    const Visit visit(*this, now);
-    waiting.place = queue_.insert(queue_.end(), &waiting);
-    if (bucket_) hold(waiting, now);
+  const Visit visit(*this, now);
+  if (waiting.cost == 0) {
+    waiting.verdict = backend().take(0, now).verdict;
+    waiting.state = Waiter::State::kAdmitted;
+    return;
   }
-  poll(waiting, now);
+  waiting.place = queue_.insert(queue_.end(), &waiting);
+  if (bucket_) hold(waiting, now);
+  look(waiting, now);
 }
 
 Waiter::State Core::poll(Waiting& waiting, Instant now) {
   const Visit visit(*this, now);
-  if (waiting.state != Waiter::State::kWaiting) return waiting.state;
-  const std::int64_t turn = try_admit(waiting, now);
-  if (waiting.state != Waiter::State::kWaiting) return waiting.state;
-  const std::int64_t ns = limit::read(limit::Timeline::kSteady, now);
-  if (ns >= waiting.deadline || (turn != kUnknown && turn > waiting.deadline)) {
-    refuse(waiting, turn, now);
-  }
-  waiting.wake_at = std::min(turn, waiting.deadline);
+  look(waiting, now);
+  waiting.told = waiting.state != Waiter::State::kWaiting;
   return waiting.state;
 }
 
+// REQUIRES: visited, as all below but for leave().
+void Core::look(Waiting& waiting, Instant now) {
+  if (waiting.state != Waiter::State::kWaiting) return;
+  const Turn turn = try_admit(waiting, now);
+  if (waiting.state != Waiter::State::kWaiting) return;
+  const std::int64_t ns = limit::read(limit::Timeline::kSteady, now);
+  if (ns >= waiting.deadline || (turn.known && turn.ns > waiting.deadline)) {
+    refuse(waiting, turn, now);
+  }
+  waiting.wake_at = std::min(turn.ns, waiting.deadline);
+}
+
+// One that was admitted and never learned of it gives back what it took.
 void Core::leave(Waiting& waiting) {
   const Visit visit(*this, kLatestSeen);
-  if (waiting.state == Waiter::State::kWaiting) remove(waiting, kLatestSeen);
+  if (waiting.state == Waiter::State::kWaiting) return remove(waiting, kLatestSeen);
+  const bool has_taken = waiting.state == Waiter::State::kAdmitted && waiting.cost > 0;
+  if (!has_taken || waiting.told || waiting.generation != generation_) return;
+  return_and_move_up(waiting.order, waiting.cost, kLatestSeen, waiting.charged_at);
 }
 
 // Time passes. Those who waited through a block hold from its end on: what comes in before is the
@@ -87,28 +100,31 @@ void Core::hold(Waiting& waiting, Instant now) {
   waiting.turn = level;
   waiting.holds = true;
   waiting.order = next_order_++;
+  waiting.generation = generation_;
 }
 
 // Admits the waiter where its turn has come; else says when that will be, as far as is known.
-std::int64_t Core::try_admit(Waiting& waiting, Instant now) {
+Core::Turn Core::try_admit(Waiting& waiting, Instant now) {
   if (bucket_) {
     const std::int64_t turn = waiting.holds ? turn_of(waiting) : blocked_until_;
-    if (turn > bucket_->level().time) return turn;
+    if (turn > bucket_->level().time) return {turn, true};
     waiting.verdict = shown(bucket_->shape(), bucket_->level());
     end(waiting, Waiter::State::kAdmitted);
-    return turn;
+    return {turn, true};
   }
-  if (waiting.place != queue_.begin()) return kUnknown;
-  const std::int64_t ns = limit::read(limit::Timeline::kSteady, now);
-  if (ns < blocked_until_) return blocked_until_;
+  if (waiting.place != queue_.begin()) return {kUnknown, false};
+  if (is_blocked(now)) return {blocked_until_, true};
   const Backend::Taken taken = counters_->take(waiting.cost, now);
   waiting.verdict = taken.verdict;
+  const std::int64_t at = limit::within_reach(taken.at.steady_ns);
   if (taken.verdict.outcome == Outcome::kDenied) {
-    return limit::within_reach(taken.at.steady_ns) + taken.verdict.retry_after.count();
+    return {at + taken.verdict.retry_after.count(), taken.verdict.retry_known};
   }
+  waiting.generation = generation_;
+  waiting.charged_at = taken.at;
   end(waiting, taken.verdict.allowed() ? Waiter::State::kAdmitted : Waiter::State::kRefused);
   wake_first();
-  return ns;
+  return {at, true};
 }
 
 std::int64_t Core::turn_of(const Waiting& waiting) const {
@@ -117,15 +133,19 @@ std::int64_t Core::turn_of(const Waiting& waiting) const {
   return waiting.turn.time + bucket_->shape().ns_for(waiting.turn.debt - capacity);
 }
 
-void Core::refuse(Waiting& waiting, std::int64_t turn, Instant now) {
+void Core::refuse(Waiting& waiting, const Turn& turn, Instant now) {
   remove(waiting, now);
   waiting.state = Waiter::State::kRefused;
+  if (const auto no = blocked(waiting.cost, now)) {
+    waiting.verdict = *no;
+    return;
+  }
   Verdict verdict = backend().take(0, now).verdict;
   const std::int64_t ns = limit::read(limit::Timeline::kSteady, now);
   verdict.outcome = Outcome::kDenied;
-  verdict.retry_known = turn != kUnknown;
+  verdict.retry_known = turn.known;
   verdict.retry_after =
-      turn == kUnknown ? std::max(verdict.next_after, Duration(1)) : Duration(turn - ns);
+      turn.ns == kUnknown ? std::max(verdict.next_after, Duration(1)) : Duration(turn.ns - ns);
   waiting.verdict = verdict;
 }
 

@@ -92,6 +92,69 @@ TEST(Queue, RefusesAtOnceATurnThatComesAfterTheDeadline) {
   EXPECT_EQ(limiter.reserve(1).delay(), seconds(1)) << "nothing was taken";
 }
 
+TEST(Queue, WaitsForCallsInFlightThatMayEndBeforeTheDeadline) {
+  ManualClock clock(at_ns(0));
+  Limiter limiter = *Limiter::make(Concurrency{1, seconds(60)}, {.clock = &clock});
+  Ticket ticket = limiter.reserve(1);
+  Waiter first = limiter.queue(1, at_ns(2 * kSecond), {});
+  Waiter second = limiter.queue(1, at_ns(2 * kSecond), {});
+  EXPECT_EQ(first.poll(at_ns(0)), Waiter::State::kWaiting);
+  EXPECT_EQ(first.wake_at_ns(), 2 * kSecond);
+  ticket.cancel(at_ns(kSecond));
+  EXPECT_EQ(first.poll(at_ns(kSecond)), Waiter::State::kAdmitted);
+  EXPECT_EQ(second.poll(at_ns(2 * kSecond)), Waiter::State::kRefused);
+  EXPECT_FALSE(second.verdict().retry_known);
+  EXPECT_EQ(second.verdict().retry_after, seconds(59)) << "a bound";
+}
+
+TEST(Queue, RefusesAtOnceWhoeverIsBlockedBeyondTheDeadline) {
+  ManualClock clock(at_ns(0));
+  Limiter limiter = *Limiter::make(TokenBucket{{1, seconds(10)}, 1}, {.clock = &clock});
+  limiter.drain();
+  limiter.block(seconds(5));
+  Waiter waiter = limiter.queue(1, at_ns(2 * kSecond), {});
+  EXPECT_EQ(waiter.poll(at_ns(0)), Waiter::State::kRefused);
+  EXPECT_EQ(waiter.verdict().retry_after, seconds(10));
+}
+
+TEST(Queue, AdmitsWhatCostsNothingThoughTheBucketOwes) {
+  ManualClock clock(at_ns(0));
+  Limiter limiter = *Limiter::make(TokenBucket{{1, seconds(1)}, 1}, {.clock = &clock});
+  limiter.penalty(5);
+  Waiter waiter = limiter.queue(0, std::nullopt, {});
+  EXPECT_EQ(waiter.poll(at_ns(0)), Waiter::State::kAdmitted);
+  EXPECT_EQ(waiter.verdict().quota, 1u);
+}
+
+TEST(Queue, OneWhoWasAdmittedAndNeverLearnedOfItGivesBack) {
+  ManualClock clock(at_ns(0));
+  Limiter limiter = *Limiter::make(TokenBucket{{1, seconds(1)}, 3}, {.clock = &clock});
+  limiter.drain();
+  auto unaware = std::make_unique<Waiter>(limiter.queue(3, std::nullopt, {}));
+  auto aware = std::make_unique<Waiter>(limiter.queue(1, std::nullopt, {}));
+  limiter.block(Duration(0), at_ns(4 * kSecond));  // a change admits those whose turn has come
+  EXPECT_EQ(aware->poll(at_ns(4 * kSecond)), Waiter::State::kAdmitted);
+  EXPECT_EQ(limiter.peek(at_ns(4 * kSecond)).remaining, 0u);
+  aware.reset();
+  EXPECT_EQ(limiter.peek(at_ns(4 * kSecond)).remaining, 0u);
+  unaware.reset();
+  EXPECT_EQ(limiter.peek(at_ns(4 * kSecond)).remaining, 3u);
+}
+
+TEST(Queue, OneWhoNeverLearnedOfACallInFlightEndsIt) {
+  ManualClock clock(at_ns(0));
+  Limiter limiter = *Limiter::make(Concurrency{1, seconds(60)}, {.clock = &clock});
+  { const Waiter unaware = limiter.queue(1, std::nullopt, {}); }
+  EXPECT_TRUE(limiter.allow());
+  limiter.reset();
+  {
+    const Waiter unaware = limiter.queue(1, std::nullopt, {});
+    limiter.reset();
+    EXPECT_TRUE(limiter.allow());
+  }
+  EXPECT_FALSE(limiter.allow()) << "what was reset is not held by anyone";
+}
+
 TEST(Queue, MovesUpThoseBehindOneWhoLeaves) {
   ManualClock clock(at_ns(0));
   Limiter limiter = *Limiter::make(TokenBucket{{1, seconds(1)}, 5}, {.clock = &clock});

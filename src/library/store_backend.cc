@@ -30,16 +30,24 @@ StoreBackend::Charges StoreBackend::charges(std::uint64_t cost) const {
 
 Backend::Taken StoreBackend::take(std::uint64_t cost, Instant now) {
   const Charges asked = charges(cost);
-  boost::container::small_vector<store::Answer, 4> answers(asked.size());
+  Answers answers(asked.size());
   const store::Admission admission = store_.charge_now(asked, now, answers);
   return Taken{combined(answers, admission.admitted), admission.at};
 }
 
 std::uint64_t StoreBackend::left(Instant now) {
-  const Charges asked = charges(0);
-  boost::container::small_vector<store::Answer, 4> answers(asked.size());
-  store_.charge_now(asked, now, answers);
-  return least_left(answers);
+  return least_left(answers(0, now));
+}
+
+Verdict StoreBackend::look(std::uint64_t cost, Instant now) {
+  return combined(answers(cost, now), false);
+}
+
+StoreBackend::Answers StoreBackend::answers(std::uint64_t cost, Instant now) {
+  const Charges asked = charges(cost);
+  Answers told(asked.size());
+  store_.look_now(asked, now, told);
+  return told;
 }
 
 Backend::Taken StoreBackend::reserve(std::uint64_t cost, Duration most_delay, Instant now) {
@@ -58,7 +66,16 @@ void StoreBackend::give_back(std::uint64_t cost, Instant now, std::optional<Inst
   store_.refund(back, now);
 }
 
-void StoreBackend::take_anyway(std::uint64_t cost, Instant now) {
+void StoreBackend::take_anyway(std::uint64_t cost, Instant now, std::optional<Instant> charged_at) {
+  if (charged_at) {
+    Charges more = charges(cost);
+    for (store::Charge& one : more) {
+      one.charged_at = charged_at;
+      one.change = store::Change::kTake;
+    }
+    store_.correct_now(more, std::nullopt, now);
+    return;
+  }
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     const Verdict left = take_one(i, 0, now);
     take_one(i, std::min(cost, left.remaining), now);

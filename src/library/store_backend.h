@@ -28,18 +28,22 @@ class StoreBackend final : public Backend {
 
   Taken take(std::uint64_t cost, Instant now) override;
   std::uint64_t left(Instant now) override;
+  Verdict look(std::uint64_t cost, Instant now) override;
   Taken reserve(std::uint64_t cost, Duration most_delay, Instant now) override;
   void give_back(std::uint64_t cost, Instant now, std::optional<Instant> charged_at) override;
-  void take_anyway(std::uint64_t cost, Instant now) override;
+  void take_anyway(std::uint64_t cost, Instant now, std::optional<Instant> charged_at) override;
   void set_left(std::uint64_t tokens, Instant now) override;
   void reset(Instant now) override;
   void update(std::vector<limit::Rule> rules, Inherit inherit, Instant now);
 
  private:
   using Charges = boost::container::small_vector<store::Charge, 4>;
+  using Answers = boost::container::small_vector<store::Answer, 4>;
 
   store::Charge charge(std::size_t i, std::uint64_t cost) const;
   Charges charges(std::uint64_t cost) const;
+  // What take() would answer for each set of numbers.
+  Answers answers(std::uint64_t cost, Instant now);
   // One counter alone.
   Verdict take_one(std::size_t i, std::uint64_t cost, Instant now,
                    const store::Takeover* takeover = nullptr);

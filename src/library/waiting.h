@@ -14,6 +14,7 @@
 #include <functional>
 #include <limits>
 #include <list>
+#include <optional>
 
 #include "library/bucket.h"
 #include "weir/clock.h"
@@ -32,6 +33,10 @@ struct Waiting {
   std::uint64_t order = 0;  // the number of what it holds, among all that was taken ahead of time
   Level turn;               // what the bucket owes for this one's tokens and all taken before
   std::list<Waiting*>::iterator place;
+  // Admitted:
+  bool told = false;             // its owner knows
+  std::uint64_t generation = 0;  // of the counters that were charged
+  std::optional<Instant> charged_at;
   Verdict verdict;
   std::function<void()> changed;
   Parking parking;
