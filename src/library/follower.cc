@@ -1,7 +1,6 @@
 #include "weir/follower.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <limits>
 #include <mutex>
@@ -11,6 +10,7 @@
 #include "base/seconds.h"
 #include "base/trim.h"
 #include "limit/state.h"
+#include "wire/http_date.h"
 #include "wire/structured_fields.h"
 
 namespace weir {
@@ -28,36 +28,6 @@ std::optional<std::uint64_t> number(std::string_view text, std::uint64_t most) {
   if (text.empty() || end != text.data() + text.size()) return std::nullopt;
   if (error == std::errc::result_out_of_range) return most;
   return error == std::errc() ? std::optional(std::min(value, most)) : std::nullopt;
-}
-
-std::optional<unsigned> month_of(std::string_view name) {
-  constexpr std::array<std::string_view, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                                        "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-  const auto found = std::find(kMonths.begin(), kMonths.end(), name);
-  if (found == kMonths.end()) return std::nullopt;
-  return static_cast<unsigned>(found - kMonths.begin()) + 1;
-}
-
-// "Sun, 06 Nov 1994 08:49:37 GMT", as Unix seconds.
-std::optional<std::int64_t> http_date(std::string_view text) {
-  text = trim(text);
-  if (text.size() != 29 || text.substr(3, 2) != ", " || !text.ends_with(" GMT")) {
-    return std::nullopt;
-  }
-  const auto month = month_of(text.substr(8, 3));
-  const auto day = number(text.substr(5, 2), 99);
-  const auto year = number(text.substr(12, 4), 9999);
-  const auto hour = number(text.substr(17, 2), 99);
-  const auto minute = number(text.substr(20, 2), 99);
-  const auto second = number(text.substr(23, 2), 99);
-  if (!month || !day || !year || !hour || !minute || !second) return std::nullopt;
-  using namespace std::chrono;
-  const year_month_day date{std::chrono::year(static_cast<int>(*year)), std::chrono::month(*month),
-                            std::chrono::day(static_cast<unsigned>(*day))};
-  if (!date.ok() || *hour > 23 || *minute > 59 || *second > 60) return std::nullopt;
-  const auto days = sys_days(date).time_since_epoch().count();
-  return std::int64_t{days} * 86'400 +
-         static_cast<std::int64_t>(*hour * 3600 + *minute * 60 + *second);
 }
 
 }  // namespace
@@ -115,7 +85,8 @@ class FollowerCore {
     if (equals_ignore_case(header.name, "retry-after")) {
       if (const auto seconds = number(header.value, kMaxSeconds)) {
         told.retry = Duration(static_cast<std::int64_t>(*seconds) * kNsPerSecond);
-      } else if (const auto date = http_date(header.value)) {
+      } else if (const auto date =
+                     parse_http_date(trim(header.value), now.wall_ns / kNsPerSecond)) {
         told.retry = until(*date, now);
       }
     } else if (equals_ignore_case(header.name, "ratelimit")) {

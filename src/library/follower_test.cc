@@ -38,6 +38,12 @@ TEST(Follower, ReadsADateInRetryAfter) {
   EXPECT_EQ(told(429, {{"Retry-After", "Thu, 99 Jan 2026 00:01:30 GMT"}}).wait(kNow), seconds(1));
 }
 
+TEST(Follower, ReadsTheObsoleteFormsOfADateToo) {
+  EXPECT_EQ(told(429, {{"Retry-After", "Thursday, 01-Jan-26 00:01:30 GMT"}}).wait(kNow),
+            seconds(90));
+  EXPECT_EQ(told(429, {{"Retry-After", "Thu Jan  1 00:01:30 2026"}}).wait(kNow), seconds(90));
+}
+
 TEST(Follower, SpendsWhatIsLeftAndThenWaitsForTheReset) {
   Follower follower = told(200, {{"RateLimit", "\"burst\";r=2;t=7, \"daily\";r=50;t=3600"}});
   EXPECT_TRUE(follower.allow(kNow));
