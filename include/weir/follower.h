@@ -4,10 +4,11 @@
 //   if (follower.wait() > weir::Duration(0)) ...      // before the next request
 //
 // Understands RateLimit (RFC 9651 lists with `r` and `t`: the item with the least left counts),
-// X-RateLimit-Remaining and X-RateLimit-Reset (seconds from now, or
-// Unix seconds), and Retry-After (seconds, or an HTTP date). What it cannot read it passes over. A
-// 429, or a 503 with Retry-After, drains it: nothing is sent before the time told, or, where none
-// is told, before `default_wait`.
+// X-RateLimit-Remaining and X-RateLimit-Reset (seconds from now, or Unix seconds), and Retry-After
+// (seconds, or an HTTP date in any of its three forms). What it cannot read it passes over. A 429,
+// or a 503 with Retry-After, drains it: nothing is sent before the time told by Retry-After, else
+// by the reset, else before `default_wait`. What a refusal with Retry-After says of what is left,
+// or an earlier response said, does not lengthen that.
 //
 // Between two responses it counts down what it knows to be left, and refuses when that is used up,
 // until the server's reset. THREADS: any.

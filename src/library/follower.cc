@@ -48,6 +48,12 @@ class FollowerCore {
       const Duration wait = told.retry ? *told.retry : told.reset.value_or(options_.default_wait);
       shut_until_ = std::max(shut_until_, ns + bounded(wait).count());
     }
+    if (refused && told.retry) {
+      // It is meant for this caller, as resets may not be: what is left is known until then only.
+      left_ = 0;
+      reset_at_ = shut_until_;
+      return;
+    }
     if (!told.remaining) return;
     left_ = refused ? 0 : *told.remaining;
     reset_at_ = ns + bounded(told.reset.value_or(options_.default_wait)).count();

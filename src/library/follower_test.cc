@@ -32,6 +32,27 @@ TEST(Follower, WaitsAsLongAsRetryAfterSays) {
   EXPECT_TRUE(follower.allow(kNow + seconds(5)));
 }
 
+TEST(Follower, HoldsToRetryAfterRatherThanToTheResetOfARefusal) {
+  EXPECT_EQ(told(429, {{"Retry-After", "60"},
+                       {"X-RateLimit-Remaining", "4000"},
+                       {"X-RateLimit-Reset", "3000"}})
+                .wait(kNow),
+            seconds(60));
+  Follower follower = told(429, {{"Retry-After", "1"}, {"RateLimit", "\"a\";r=0;t=60"}});
+  EXPECT_EQ(follower.wait(kNow), seconds(1));
+  EXPECT_EQ(follower.remaining(kNow), 0u);
+  EXPECT_TRUE(follower.allow(kNow + seconds(1)));
+  EXPECT_EQ(follower.remaining(kNow + seconds(1)), std::nullopt);
+  EXPECT_EQ(told(429, {{"RateLimit", "\"a\";r=3;t=60"}}).wait(kNow), seconds(60));
+}
+
+TEST(Follower, HoldsToRetryAfterRatherThanToWhatItKnewBefore) {
+  Follower follower = told(200, {{"RateLimit", "\"a\";r=0;t=60"}});
+  const HeaderLine retry[] = {{"Retry-After", "5"}};
+  follower.obey(503, retry, kNow);
+  EXPECT_EQ(follower.wait(kNow), seconds(5));
+}
+
 TEST(Follower, ReadsADateInRetryAfter) {
   EXPECT_EQ(told(429, {{"Retry-After", "Thu, 01 Jan 2026 00:01:30 GMT"}}).wait(kNow), seconds(90));
   EXPECT_EQ(told(429, {{"Retry-After", "Wed, 31 Dec 2025 00:00:00 GMT"}}).wait(kNow), seconds(0));
