@@ -92,8 +92,10 @@ struct KeyedCall {
   std::uint64_t cost = 1;
 };
 
-// What a keyed call took, so that it can be corrected. THREADS: one at a time. The limiter outlives
-// its tickets.
+// What a keyed call took, so that it can be corrected. A key does not count how often it began
+// anew: a ticket from before reset(), or before an update() by kReset, gives back what that has
+// given back already, out of what was taken since. Drop it instead. THREADS: one at a time. The
+// limiter outlives its tickets.
 class WEIR_API KeyedTicket {
  public:
   KeyedTicket() = default;
@@ -143,6 +145,7 @@ class WEIR_API KeyedLimiter {
   // As check(), with a ticket to correct it by.
   KeyedTicket take(std::string_view key, std::uint64_t cost = 1,
                    std::optional<Instant> now = std::nullopt);
+  // Takes as many as there are, at most `most`.
   Portion allow_at_most(std::string_view key, std::uint64_t most,
                         std::optional<Instant> now = std::nullopt);
   Verdict peek(std::string_view key, std::optional<Instant> now = std::nullopt) {
@@ -157,6 +160,8 @@ class WEIR_API KeyedLimiter {
   // As new: full, and not blocked.
   void reset(std::string_view key);
   // Refuses this key for so long (at most 100 years); 0 lifts it. Peeks are answered all the same.
+  // A refused call is told when it is admitted: at the block's end, or later, or never, where what
+  // is left then is not enough.
   // ERRORS: kExhausted when 65,536 keys are blocked already.
   Result<bool> block(std::string_view key, Duration duration,
                      std::optional<Instant> now = std::nullopt);
