@@ -5,7 +5,8 @@
 //
 // Counters live in a Store, which several limiters may share, and whose memory is bounded. A key is
 // any bytes; it is kept as a fingerprint under a secret of the store. Exact, as Limiter is; without
-// `now`, the store's clock is read: read it once for many calls where you can.
+// `now`, the store's clock is read: read it once for many calls where you can. Samples that come
+// late count as the latest one that the store has seen.
 //
 // Nothing throws but for lack of memory. THREADS: everything from any thread, but for moving and
 // destroying.

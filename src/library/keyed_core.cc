@@ -230,15 +230,22 @@ KeyedCore::Answers KeyedCore::look(const Rules& rules, std::string_view key, std
 // in as fast as ever.
 std::optional<Verdict> KeyedCore::blocked(const Rules& rules, std::string_view key,
                                           std::uint64_t cost, Instant now) {
-  const std::int64_t ns = limit::read(limit::Timeline::kSteady, now);
+  if (blocks_.empty()) return std::nullopt;
+  const std::int64_t ns = seen_ns(now);
   const auto until = blocks_.find(key, ns);
   if (!until) return std::nullopt;
   Verdict verdict = combined(look(rules, key, cost, now), false);
   if (verdict.outcome == Outcome::kNever) return verdict;
   verdict.outcome = Outcome::kDenied;
-  verdict.retry_after = std::max(verdict.retry_after, Duration(*until - ns));
+  const Duration block(*until - ns);
+  verdict.retry_known = verdict.retry_known || verdict.retry_after <= block;
+  verdict.retry_after = std::max(verdict.retry_after, block);
   verdict.reset_after = std::max(verdict.reset_after, verdict.retry_after);
   return verdict;
+}
+
+std::int64_t KeyedCore::seen_ns(Instant now) const {
+  return std::max(limit::read(limit::Timeline::kSteady, now), store_->memory.now().steady_ns);
 }
 
 std::uint64_t KeyedCore::left(const Rules& rules, std::string_view key, Instant now) {

@@ -118,6 +118,8 @@ class KeyedCore {
   // admitted if nobody else called, at the block's end or later, or never.
   std::optional<Verdict> blocked(const Rules& rules, std::string_view key, std::uint64_t cost,
                                  Instant now);
+  // The steady time that a sample counts as: a late one as the latest that the store has seen.
+  std::int64_t seen_ns(Instant now) const;
   // How many tokens a call could take, as far as its numbers go.
   std::uint64_t left(const Rules& rules, std::string_view key, Instant now);
 

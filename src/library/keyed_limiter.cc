@@ -158,7 +158,7 @@ void KeyedLimiter::reset(std::string_view key) {
 
 Result<bool> KeyedLimiter::block(std::string_view key, Duration duration,
                                  std::optional<Instant> now) {
-  const std::int64_t ns = limit::read(limit::Timeline::kSteady, core_->or_now(now));
+  const std::int64_t ns = core_->seen_ns(core_->or_now(now));
   const std::int64_t span = std::clamp<std::int64_t>(duration.count(), 0, limit::kMaxSpanNs);
   if (span == 0) {
     core_->blocks().remove(key);

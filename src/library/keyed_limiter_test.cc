@@ -90,6 +90,27 @@ TEST(KeyedLimiter, TellsABlockedKeyWhenACallOfItsCostIsAdmittedOrThatItNeverIs) 
   EXPECT_TRUE(limiter.allow("k", 4, at_ns(4 * kSecond)));
 }
 
+TEST(KeyedLimiter, CountsALateSampleAsTheLatestForBlocksToo) {
+  KeyedLimiter limiter = make(kFive);
+  ASSERT_TRUE(limiter.allow("other", 1, at_ns(200 * kSecond)));
+  ASSERT_TRUE(limiter.block("k", seconds(5), at_ns(190 * kSecond)));
+  EXPECT_EQ(limiter.check("k", 1, at_ns(200 * kSecond)).retry_after, seconds(5));
+  EXPECT_EQ(limiter.check("k", 1, at_ns(190 * kSecond)).retry_after, seconds(5));
+  ASSERT_TRUE(limiter.allow("other", 1, at_ns(205 * kSecond)));
+  EXPECT_TRUE(limiter.allow("k", 1, at_ns(190 * kSecond)));
+}
+
+TEST(KeyedLimiter, KnowsTheWaitOfABlockThatOutlastsAllCallsInFlight) {
+  KeyedLimiter limiter = make(Concurrency{1, seconds(60)});
+  ASSERT_TRUE(limiter.allow("k", 1, at_ns(0)));
+  ASSERT_TRUE(limiter.block("k", seconds(10), at_ns(0)));
+  EXPECT_EQ(limiter.check("k", 1, at_ns(0)).retry_after, seconds(60));
+  EXPECT_FALSE(limiter.check("k", 1, at_ns(0)).retry_known);
+  ASSERT_TRUE(limiter.block("k", seconds(100), at_ns(0)));
+  EXPECT_EQ(limiter.check("k", 1, at_ns(0)).retry_after, seconds(100));
+  EXPECT_TRUE(limiter.check("k", 1, at_ns(0)).retry_known);
+}
+
 TEST(KeyedLimiter, RefusesToBlockMoreKeysThanItHolds) {
   KeyedLimiter limiter = make(kFive);
   for (int i = 0; i < 65'536; ++i) {

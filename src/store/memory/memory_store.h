@@ -116,7 +116,7 @@ class MemoryStore final : public Store {
   std::uint32_t place_of(const QuickRule& rule) const { return book_.place_of(rule.serial); }
   Touched touch(const Visit& visit, const Spot& spot, const QuickRule& rule, std::uint32_t place,
                 std::uint64_t cost);
-  // The latest instant that the store was told.
+  // The latest instant that the store was told; before that, the earliest there is.
   Instant now() const { return time_.now(); }
 
   // Runs `told` before it returns.
