@@ -70,8 +70,10 @@ class WEIR_API Ticket {
   Duration delay() const { return verdict_.delay; }
   std::uint64_t cost() const { return cost_; }
 
-  // Gives back what is still useful: never above full; the delays of other tickets stay as they
-  // were told. Once; afterwards, as for a ticket that was not granted, does nothing.
+  // Gives back what is still useful: never above full. The delays of other tickets stay as they
+  // were told; what would let anyone act together with those that came after this one, beyond the
+  // burst, stays taken until their turns have passed. Once; afterwards, as for a ticket that was
+  // not granted, does nothing.
   void cancel(std::optional<Instant> now = std::nullopt);
   // The call turned out to cost `actual`: gives the rest back, or takes what was missing though it
   // may not be there, in the window that was charged. Once, as cancel().
@@ -156,7 +158,7 @@ class WEIR_API Limiter {
   Waiter queue(std::uint64_t cost, std::optional<Instant> deadline, std::function<void()> changed,
                std::optional<Instant> now = std::nullopt);
 
-  // Gives tokens back; never above full.
+  // Gives tokens back; never above full, and as Ticket::cancel() with those whose turn is ahead.
   void refund(std::uint64_t cost, std::optional<Instant> now = std::nullopt);
   // Corrects what a ticket cost: Ticket::settle().
   void settle(Ticket& ticket, std::uint64_t actual, std::optional<Instant> now = std::nullopt);

@@ -32,7 +32,6 @@ class Backend {
   virtual Verdict look(std::uint64_t cost, Instant now) = 0;
   // Takes now what may only be used after a delay.
   virtual Taken reserve(std::uint64_t cost, Duration most_delay, Instant now) = 0;
-  virtual void give_back(std::uint64_t cost, Instant now, std::optional<Instant> charged_at) = 0;
   // `charged_at`: of the call that turned out to cost more; nothing for a penalty.
   virtual void take_anyway(std::uint64_t cost, Instant now, std::optional<Instant> charged_at) = 0;
   virtual void set_left(std::uint64_t tokens, Instant now) = 0;

@@ -46,10 +46,20 @@ Backend::Taken BucketBackend::reserve(std::uint64_t cost, Duration most_delay, I
   return taken;
 }
 
-void BucketBackend::give_back(std::uint64_t cost, Instant now, std::optional<Instant>) {
+void BucketBackend::promise(std::uint64_t order, std::uint64_t cost, Duration delay) {
+  const std::int64_t turn = level_.time + delay.count();
+  const Wide owed_then = advanced(level_, shape_, turn).debt;
+  const Wide own = std::min(shape_.ticks(cost), owed_then);
+  promises_.add(order, turn, owed_then - own, level_.time);
+}
+
+Wide BucketBackend::give_back(std::uint64_t order, std::uint64_t cost, bool gone, Instant now) {
   advance(now);
-  const Wide back = shape_.ticks(cost);
-  level_.debt = back >= level_.debt ? 0 : level_.debt - back;
+  Wide back = promises_.give_back(order, shape_.ticks(cost), level_.time);
+  if (gone) back += promises_.withdraw(order, level_.time);
+  back = std::min(back, level_.debt);
+  level_.debt -= back;
+  return back;
 }
 
 void BucketBackend::take_anyway(std::uint64_t cost, Instant now, std::optional<Instant>) {
@@ -61,16 +71,20 @@ void BucketBackend::take_anyway(std::uint64_t cost, Instant now, std::optional<I
 void BucketBackend::set_left(std::uint64_t tokens, Instant now) {
   advance(now);
   level_.debt = shape_.ticks(shape_.burst - std::min(tokens, shape_.burst));
+  promises_ = Promises();
 }
 
 void BucketBackend::reset(Instant now) {
   advance(now);
   level_.debt = 0;
+  promises_ = Promises();
 }
 
 void BucketBackend::update(const Shape& shape, Inherit inherit, Instant now) {
   advance(now);
   level_.debt = inherited(shape, inherit);
+  if (inherit == Inherit::kReset) promises_ = Promises();
+  promises_.close();
   shape_ = shape;
 }
 

@@ -9,6 +9,7 @@
 
 #include "library/backend.h"
 #include "library/bucket.h"
+#include "library/promises.h"
 #include "weir/limiter.h"
 
 namespace weir::library {
@@ -21,7 +22,11 @@ class BucketBackend final : public Backend {
   std::uint64_t left(Instant now) override { return take(0, now).verdict.remaining; }
   Verdict look(std::uint64_t cost, Instant now) override;
   Taken reserve(std::uint64_t cost, Duration most_delay, Instant now) override;
-  void give_back(std::uint64_t cost, Instant now, std::optional<Instant> charged_at) override;
+  // What was taken as number `order` acts after `delay`. REQUIRES: it was the last to be taken.
+  void promise(std::uint64_t order, std::uint64_t cost, Duration delay);
+  // Gives back what those who act later leave room for, and says how many ticks. `gone`: nothing of
+  // what was taken as number `order` is used.
+  Wide give_back(std::uint64_t order, std::uint64_t cost, bool gone, Instant now);
   void take_anyway(std::uint64_t cost, Instant now, std::optional<Instant> charged_at) override;
   void set_left(std::uint64_t tokens, Instant now) override;
   void reset(Instant now) override;
@@ -37,6 +42,7 @@ class BucketBackend final : public Backend {
 
   Shape shape_;
   Level level_;
+  Promises promises_;
 };
 
 }  // namespace weir::library

@@ -155,6 +155,8 @@ Ticket Core::reserve(std::uint64_t cost, Duration most_delay, Instant now) {
   ticket.order_ = next_order_++;
   ticket.generation_ = generation_;
   ticket.charged_at_ = taken.at;
+  const Duration delay = taken.verdict.delay;
+  if (bucket_ && delay > Duration(0)) bucket_->promise(ticket.order_, cost, delay);
   return ticket;
 }
 
@@ -164,13 +166,13 @@ void Core::give_back(Ticket& ticket, std::uint64_t kept, Instant now) {
   if (ticket.generation_ != generation_) return;
   if (kept > ticket.cost_) backend().take_anyway(kept - ticket.cost_, now, ticket.charged_at_);
   if (kept < ticket.cost_) {
-    return_and_move_up(ticket.order_, ticket.cost_ - kept, now, ticket.charged_at_);
+    return_and_move_up({ticket.order_, ticket.cost_ - kept, kept == 0, ticket.charged_at_}, now);
   }
 }
 
 void Core::refund(std::uint64_t cost, Instant now) {
   const Visit visit(*this, now);
-  return_and_move_up(0, cost, now, std::nullopt);
+  return_and_move_up({.cost = cost}, now);
 }
 
 void Core::penalty(std::uint64_t cost, Instant now) {

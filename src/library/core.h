@@ -86,6 +86,13 @@ class Core {
     std::unique_lock<std::mutex> lock_;
   };
   struct Compiled;
+  // What is given back of what was taken as number `order` (0: by anyone).
+  struct Back {
+    std::uint64_t order = 0;
+    std::uint64_t cost = 0;
+    bool gone = false;  // nothing of it is used
+    std::optional<Instant> charged_at = std::nullopt;
+  };
   // When a waiter is to look again. `known`: it cannot be admitted before.
   struct Turn {
     std::int64_t ns;
@@ -111,8 +118,7 @@ class Core {
   std::int64_t latest(Instant now);
   bool is_blocked(Instant now);
   std::optional<Verdict> blocked(std::uint64_t cost, Instant now);
-  void return_and_move_up(std::uint64_t order, std::uint64_t cost, Instant now,
-                          std::optional<Instant> charged_at);
+  void return_and_move_up(const Back& back, Instant now);
   void change(Instant now, const std::function<void()>& apply);
   void advance(Instant now);
   void hold(Waiting& waiting, Instant now);
@@ -133,7 +139,7 @@ class Core {
   std::optional<StoreBackend> counters_;
   std::int64_t blocked_until_ = limit::kEarliestNs;
   std::list<Waiting*> queue_;  // as long as callers wait
-  std::uint64_t next_order_ = 0;
+  std::uint64_t next_order_ = 1;
   // How often the counters have started afresh: what was taken before is not theirs any more.
   std::uint64_t generation_ = 0;
 };

@@ -68,7 +68,7 @@ void Core::leave(Waiting& waiting) {
   if (waiting.state == Waiter::State::kWaiting) return remove(waiting, kLatestSeen);
   const bool has_taken = waiting.state == Waiter::State::kAdmitted && waiting.cost > 0;
   if (!has_taken || waiting.told || waiting.generation != generation_) return;
-  return_and_move_up(waiting.order, waiting.cost, kLatestSeen, waiting.charged_at);
+  return_and_move_up({waiting.order, waiting.cost, false, waiting.charged_at}, kLatestSeen);
 }
 
 // Time passes. Those who waited through a block hold from its end on: what comes in before is the
@@ -158,18 +158,19 @@ void Core::end(Waiting& waiting, Waiter::State state) {
 void Core::remove(Waiting& waiting, Instant now) {
   const bool was_first = waiting.place == queue_.begin();
   queue_.erase(waiting.place);
-  if (waiting.holds) return_and_move_up(waiting.order, waiting.cost, now, std::nullopt);
+  if (waiting.holds) return_and_move_up({.order = waiting.order, .cost = waiting.cost}, now);
   if (counters_ && was_first) wake_first();
 }
 
-// Gives back what was taken as number `order`: those who came after it get their turns earlier.
-void Core::return_and_move_up(std::uint64_t order, std::uint64_t cost, Instant now,
-                              std::optional<Instant> charged_at) {
-  backend().give_back(cost, now, charged_at);
-  if (counters_) return wake_first();
-  const Wide ticks = bucket_->shape().ticks(cost);
+// Gives tokens back: those who wait and came after them get their turns earlier.
+void Core::return_and_move_up(const Back& back, Instant now) {
+  if (counters_) {
+    counters_->give_back(back.cost, now, back.charged_at);
+    return wake_first();
+  }
+  const Wide ticks = bucket_->give_back(back.order, back.cost, back.gone, now);
   for (Waiting* waiting : queue_) {
-    if (waiting->order < order) continue;
+    if (waiting->order < back.order) continue;
     waiting->turn = advanced(waiting->turn, bucket_->shape(), bucket_->level().time);
     waiting->turn.debt -= std::min(ticks, waiting->turn.debt);
     waiting->wake();
@@ -186,7 +187,7 @@ void Core::change(Instant now, const std::function<void()>& apply) {
     }
     for (Waiting* waiting : queue_) {
       if (std::exchange(waiting->holds, false)) {
-        bucket_->give_back(waiting->cost, now, std::nullopt);
+        bucket_->give_back(waiting->order, waiting->cost, /*gone=*/false, now);
       }
     }
   }

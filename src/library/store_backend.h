@@ -30,7 +30,7 @@ class StoreBackend final : public Backend {
   std::uint64_t left(Instant now) override;
   Verdict look(std::uint64_t cost, Instant now) override;
   Taken reserve(std::uint64_t cost, Duration most_delay, Instant now) override;
-  void give_back(std::uint64_t cost, Instant now, std::optional<Instant> charged_at) override;
+  void give_back(std::uint64_t cost, Instant now, std::optional<Instant> charged_at);
   void take_anyway(std::uint64_t cost, Instant now, std::optional<Instant> charged_at) override;
   void set_left(std::uint64_t tokens, Instant now) override;
   void reset(Instant now) override;
