@@ -53,13 +53,19 @@ void BucketBackend::promise(std::uint64_t order, std::uint64_t cost, Duration de
   promises_.add(order, turn, owed_then - own, level_.time);
 }
 
-Wide BucketBackend::give_back(std::uint64_t order, std::uint64_t cost, bool gone, Instant now) {
+Wide BucketBackend::give_back(std::uint64_t order, std::uint64_t cost, Wide most, Instant now) {
   advance(now);
-  Wide back = promises_.give_back(order, shape_.ticks(cost), level_.time);
-  if (gone) back += promises_.withdraw(order, level_.time);
-  back = std::min(back, level_.debt);
-  level_.debt -= back;
-  return back;
+  return lower(std::min(promises_.give_back(order, shape_.ticks(cost), level_.time), most));
+}
+
+Wide BucketBackend::withdraw(std::uint64_t order, Wide most) {
+  return lower(std::min(promises_.withdraw(order, level_.time), most));
+}
+
+Wide BucketBackend::lower(Wide ticks) {
+  const Wide given = std::min(ticks, level_.debt);
+  level_.debt -= given;
+  return given;
 }
 
 void BucketBackend::take_anyway(std::uint64_t cost, Instant now, std::optional<Instant>) {

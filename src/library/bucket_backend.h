@@ -24,9 +24,10 @@ class BucketBackend final : public Backend {
   Taken reserve(std::uint64_t cost, Duration most_delay, Instant now) override;
   // What was taken as number `order` acts after `delay`. REQUIRES: it was the last to be taken.
   void promise(std::uint64_t order, std::uint64_t cost, Duration delay);
-  // Gives back what those who act later leave room for, and says how many ticks. `gone`: nothing of
-  // what was taken as number `order` is used.
-  Wide give_back(std::uint64_t order, std::uint64_t cost, bool gone, Instant now);
+  // Gives back what those who act later leave room for, at most `most` ticks, and says how many.
+  Wide give_back(std::uint64_t order, std::uint64_t cost, Wide most, Instant now);
+  // The same of what was kept from others, now that number `order` will not act.
+  Wide withdraw(std::uint64_t order, Wide most);
   void take_anyway(std::uint64_t cost, Instant now, std::optional<Instant> charged_at) override;
   void set_left(std::uint64_t tokens, Instant now) override;
   void reset(Instant now) override;
@@ -34,10 +35,12 @@ class BucketBackend final : public Backend {
 
   const Shape& shape() const { return shape_; }
   Level& level() { return level_; }
+  const Level& level() const { return level_; }
   void advance(Instant now);
 
  private:
   Taken answer(const Verdict& verdict, Instant now) const;
+  Wide lower(Wide ticks);
   Wide inherited(const Shape& shape, Inherit inherit) const;
 
   Shape shape_;

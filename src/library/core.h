@@ -119,6 +119,8 @@ class Core {
   bool is_blocked(Instant now);
   std::optional<Verdict> blocked(std::uint64_t cost, Instant now);
   void return_and_move_up(const Back& back, Instant now);
+  void move_up(std::uint64_t order, Wide ticks);
+  Wide room_behind(std::uint64_t order) const;
   void change(Instant now, const std::function<void()>& apply);
   void advance(Instant now);
   void hold(Waiting& waiting, Instant now);

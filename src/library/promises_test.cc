@@ -107,6 +107,16 @@ TEST(Promises, OneWhoWaitsMovesUpByWhatOthersLeaveRoomFor) {
   EXPECT_EQ(waiter.wake_at_ns(), 3 * kSecond);
 }
 
+TEST(Promises, ARefundFillsABucketButForThoseWhoWait) {
+  ManualClock clock(at_ns(0));
+  Limiter limiter = *Limiter::make(TokenBucket{{1, seconds(1)}, 5}, {.clock = &clock});
+  limiter.drain();
+  Waiter waiter = limiter.queue(3, std::nullopt, {});
+  limiter.refund(1000);
+  EXPECT_EQ(waiter.poll(at_ns(0)), Waiter::State::kAdmitted);
+  EXPECT_EQ(limiter.peek().remaining, 2u);
+}
+
 // Every act, and whether from the last giving back on they obey a bucket that was full then.
 class Acts {
  public:
@@ -117,6 +127,9 @@ class Acts {
   }
   void cancel(std::size_t act, std::uint64_t kept, std::int64_t now) {
     acts_[act].cost = kept;
+    give_back(now);
+  }
+  void give_back(std::int64_t now) {
     since_ = now;
     decided_ = acts_.size();
   }
@@ -148,23 +161,52 @@ class Acts {
   std::size_t decided_ = 0;  // how many there were then
 };
 
-// Reserves, takes, cancels and settles at random, at one token a second.
+// Reserves, takes, waits, cancels, settles, leaves and blocks at random, at one token a second.
 class Trace {
  public:
   explicit Trace(std::uint64_t seed)
       : random_(seed), burst_(1 + random_() % 10), limiter_(bucket(burst_)) {}
 
   void step() {
-    if (random_() % 3 == 0) now_ += static_cast<std::int64_t>(random_() % 6) * kSecond / 2;
-    const std::uint64_t cost = 1 + random_() % burst_;
-    const std::uint64_t kind = random_() % 5;
-    if (kind < 3) return promise(cost);
-    if (kind == 4) return give_back();
-    if (limiter_.allow(cost, at_ns(now_))) acts_.add(cost, now_);
+    for (auto pause = random_() % 3 == 0 ? random_() % 6 : 0; pause > 0; --pause) {
+      now_ += kSecond / 2;  // all that happens, happens at halves of a second
+      admit();
+    }
+    act();
+    admit();
   }
   bool obeys() const { return acts_.obey(burst_); }
 
  private:
+  void act() {
+    const std::uint64_t cost = 1 + random_() % burst_;
+    const std::uint64_t kind = random_() % 16;
+    if (kind < 6) return promise(cost);
+    if (kind < 9) return give_back();
+    if (kind < 11) return wait(cost);
+    if (kind == 11) return leave();
+    if (kind == 12) return block();
+    if (limiter_.allow(cost, at_ns(now_))) acts_.add(cost, now_);
+  }
+  void admit() {
+    std::erase_if(waiting_, [this](auto& one) {
+      const bool admitted = one.first.poll(at_ns(now_)) == Waiter::State::kAdmitted;
+      if (admitted) acts_.add(one.second, now_);
+      return admitted;
+    });
+  }
+  void wait(std::uint64_t cost) {
+    waiting_.emplace_back(limiter_.queue(cost, std::nullopt, {}, at_ns(now_)), cost);
+  }
+  void leave() {
+    if (waiting_.empty()) return;
+    waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(random_() % waiting_.size()));
+    acts_.give_back(now_);
+  }
+  void block() {
+    limiter_.block(milliseconds(500 * (random_() % 4)), at_ns(now_));
+    acts_.give_back(now_);
+  }
   void promise(std::uint64_t cost) {
     Ticket ticket = limiter_.reserve(cost, seconds(60), at_ns(now_));
     if (!ticket.granted()) return;
@@ -185,6 +227,7 @@ class Trace {
   std::int64_t now_ = 0;
   Acts acts_;
   std::vector<std::pair<Ticket, std::size_t>> tickets_;
+  std::vector<std::pair<Waiter, std::uint64_t>> waiting_;
 };
 
 TEST(Promises, TheLimitHoldsWhateverIsCancelled) {

@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::max();
 
+constexpr Wide kAll = ~Wide{0};
+
 // Earlier than any sample: counts as the latest one seen.
 constexpr Instant kLatestSeen = at_ns(limit::kEarliestNs);
 
@@ -168,13 +170,33 @@ void Core::return_and_move_up(const Back& back, Instant now) {
     counters_->give_back(back.cost, now, back.charged_at);
     return wake_first();
   }
-  const Wide ticks = bucket_->give_back(back.order, back.cost, back.gone, now);
+  move_up(back.order, bucket_->give_back(back.order, back.cost, room_behind(back.order), now));
+  if (back.gone) move_up(0, bucket_->withdraw(back.order, room_behind(0)));
+}
+
+// The turns of those who came after number `order`.
+void Core::move_up(std::uint64_t order, Wide ticks) {
+  if (ticks == 0) return;
   for (Waiting* waiting : queue_) {
-    if (waiting->order < back.order) continue;
+    if (waiting->order < order) continue;
     waiting->turn = advanced(waiting->turn, bucket_->shape(), bucket_->level().time);
     waiting->turn.debt -= std::min(ticks, waiting->turn.debt);
     waiting->wake();
   }
+}
+
+// Those who wait behind number `order` act now at the earliest: of a bucket that is full, all that
+// is held until then is missing.
+Wide Core::room_behind(std::uint64_t order) const {
+  Wide held = 0;
+  for (const Waiting* waiting : queue_) {
+    if (!waiting->holds) break;
+    held += bucket_->shape().ticks(waiting->cost);
+    if (waiting->order < order) continue;
+    const Wide owed = advanced(waiting->turn, bucket_->shape(), bucket_->level().time).debt;
+    return owed - std::min(held, owed);
+  }
+  return kAll;
 }
 
 // Applies a change of the counters or of the numbers, or a block. Those who wait are admitted first
@@ -187,7 +209,7 @@ void Core::change(Instant now, const std::function<void()>& apply) {
     }
     for (Waiting* waiting : queue_) {
       if (std::exchange(waiting->holds, false)) {
-        bucket_->give_back(waiting->order, waiting->cost, /*gone=*/false, now);
+        bucket_->give_back(waiting->order, waiting->cost, kAll, now);
       }
     }
   }
