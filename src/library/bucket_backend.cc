@@ -21,17 +21,21 @@ Backend::Taken BucketBackend::answer(const Verdict& verdict, Instant now) const 
   return Taken{verdict, Instant{level_.time, now.wall_ns}};
 }
 
+bool BucketBackend::admits(std::uint64_t cost) const {
+  if (cost == 0) return true;
+  return cost <= shape_.burst && level_.debt + shape_.ticks(cost) <= shape_.capacity();
+}
+
 Backend::Taken BucketBackend::take(std::uint64_t cost, Instant now) {
-  const Verdict verdict = look(cost, now);
-  if (cost == 0 || !verdict.allowed()) return answer(verdict, now);
+  advance(now);
+  if (!admits(cost)) return answer(refused(shape_, level_, cost), now);
   level_.debt += shape_.ticks(cost);
   return answer(shown(shape_, level_), now);
 }
 
 Verdict BucketBackend::look(std::uint64_t cost, Instant now) {
   advance(now);
-  const bool enough = cost <= shape_.burst && level_.debt + shape_.ticks(cost) <= shape_.capacity();
-  return cost == 0 || enough ? shown(shape_, level_) : refused(shape_, level_, cost);
+  return admits(cost) ? shown(shape_, level_) : refused(shape_, level_, cost);
 }
 
 Backend::Taken BucketBackend::reserve(std::uint64_t cost, Duration most_delay, Instant now) {

@@ -39,6 +39,7 @@ class BucketBackend final : public Backend {
   void advance(Instant now);
 
  private:
+  bool admits(std::uint64_t cost) const;
   Taken answer(const Verdict& verdict, Instant now) const;
   Wide lower(Wide ticks);
   Wide inherited(const Shape& shape, Inherit inherit) const;
