@@ -26,7 +26,7 @@ asio::awaitable<void> take(Limiter& limiter, int name, std::vector<int>& order) 
 
 TEST(Asio, ServesCoroutinesInTheOrderTheyCame) {
   asio::io_context loop;
-  Limiter limiter = *Limiter::make(TokenBucket{{1000, seconds(1)}, 1});
+  Limiter limiter = *Limiter::make(TokenBucket{{50, seconds(1)}, 1});
   std::vector<int> order;
   for (int i = 0; i < 5; ++i) asio::co_spawn(loop, take(limiter, i, order), asio::detached);
   loop.run();
