@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "library/test_limiter.h"
 #include "limit/rule.h"
 #include "store/memory/high_water.h"
 
@@ -18,19 +19,6 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-constexpr std::int64_t kMs = 1'000'000;
-constexpr std::int64_t kSecond = 1'000'000'000;
-
-Limiter make(const Numbers& numbers) {
-  auto limiter = Limiter::make(numbers);
-  EXPECT_TRUE(limiter.has_value()) << limiter.error().message;
-  return *std::move(limiter);
-}
-
-Limiter bucket(std::uint64_t count, Duration period, std::uint64_t burst) {
-  return make(TokenBucket{{count, period}, burst});
-}
 
 TEST(Limiter, AllowsABurstAndThenDeniesWithTheExactWait) {
   Limiter limiter = bucket(10, seconds(1), 3);

@@ -4,25 +4,13 @@
 
 #include <functional>
 
-#include "weir/limiter.h"
+#include "library/test_limiter.h"
 
 namespace weir {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-constexpr std::int64_t kSecond = 1'000'000'000;
-
-Limiter make(const Numbers& numbers) {
-  auto limiter = Limiter::make(numbers);
-  EXPECT_TRUE(limiter.has_value()) << limiter.error().message;
-  return *std::move(limiter);
-}
-
-Limiter bucket(std::uint64_t count, Duration period, std::uint64_t burst) {
-  return make(TokenBucket{{count, period}, burst});
-}
 
 TEST(Limiter, ACancelledReservationGivesBackAllThatIsUseful) {
   Limiter limiter = bucket(10, seconds(1), 10);
