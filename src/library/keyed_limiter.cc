@@ -211,16 +211,16 @@ Result<Together::Answer> Together::check(std::span<const Part> parts, std::optio
     owners.resize(charges.all.size(), i);
   }
   std::vector<store::Answer> answers(charges.all.size());
+  bool admitted = false;
   if (blocked.empty()) {
-    const auto admission = store.memory.charge_now(charges.all, at, answers, charges.takeovers);
-    return Answer{library::combined(answers, admission.admitted),
-                  owners[library::named_of(answers)]};
+    admitted = store.memory.charge_now(charges.all, at, answers, charges.takeovers).admitted;
+  } else {
+    // One that is not blocked may have to wait longer, or for ever.
+    store.memory.look_now(charges.all, at, answers, charges.takeovers);
+    answers.insert(answers.end(), blocked.begin(), blocked.end());
+    owners.insert(owners.end(), blocked_parts.begin(), blocked_parts.end());
   }
-  // One that is not blocked may have to wait longer, or for ever.
-  store.memory.look_now(charges.all, at, answers, charges.takeovers);
-  answers.insert(answers.end(), blocked.begin(), blocked.end());
-  owners.insert(owners.end(), blocked_parts.begin(), blocked_parts.end());
-  return Answer{library::combined(answers, false), owners[library::named_of(answers)]};
+  return Answer{library::combined(answers, admitted), owners[library::named_of(answers)]};
 }
 
 }  // namespace weir
